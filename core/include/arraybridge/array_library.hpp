@@ -142,6 +142,9 @@ public:
     /// The array on `device`, which the library has and which is not the array's own.
     virtual NativeArray move_to_device(NativeArray array, const Device& device) = 0;
 
+    /// The stream on which the library works on `device` now; `no_stream` for host memory and where there are none.
+    virtual Stream current_stream(const Device& device);
+
     /// Describes the array's memory in `out`, with an owner that keeps it alive. Declines what it cannot describe that
     /// way or, under CopyMode::never, without copying. Throws UnsupportedArray for what has no values at all.
     virtual Decline export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) = 0;

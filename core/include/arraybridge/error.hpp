@@ -85,6 +85,16 @@ public:
     ~UnsupportedOperation() override;
 };
 
+/// A framework raised an error of its own. What crosses keeps the framework's exception; see `PythonError`.
+class ARRAYBRIDGE_API FrameworkError : public Error {
+public:
+    using Error::Error;
+    ~FrameworkError() override;
+
+    /// Whether it must reach the caller even where another route could be tried: out of memory, an interrupt, an exit.
+    virtual bool must_propagate() const noexcept;
+};
+
 /// No route carried the array. Python: MemoryConversionError.
 class ARRAYBRIDGE_API ConversionError : public Error {
 public:

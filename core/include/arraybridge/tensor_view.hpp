@@ -137,4 +137,8 @@ private:
     std::array<std::int64_t, max_ndim> stride_storage_;
 };
 
+/// The place that a DLPack device stands for: all kinds of host memory are HOST, GPUs are accelerators by their number,
+/// anything else is named the way frameworks name it ("mps:0").
+ARRAYBRIDGE_API Device device_from_dlpack(DLDevice device);
+
 }  // namespace arraybridge

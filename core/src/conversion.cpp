@@ -1,0 +1,376 @@
+#include "arraybridge/conversion.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "arraybridge/error.hpp"
+#include "arraybridge/host_copy.hpp"
+#include "arraybridge/validate.hpp"
+#include "require_device.hpp"
+#include "unlocked_scope.hpp"
+
+namespace arraybridge {
+
+namespace {
+
+using Declined = std::vector<std::pair<Mechanism, std::string>>;
+
+TensorView copy_unlocked(const TensorView& tensor) {
+    const UnlockedScope unlocked(tensor.nbytes());
+    return copy_on_host(tensor);
+}
+
+/// One conversion between two libraries, or within one: what both carrying it out and explaining it need to know.
+class Conversion {
+public:
+    Conversion(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device, CopyMode copy)
+        : array_(array), source_(source), target_(target), device_(device), copy_(copy) {}
+
+    NativeArray run(ConversionRecord* record);
+    Explanation explain();
+
+private:
+    NativeArray run_within(ConversionRecord* record);
+    NativeArray run_between(ConversionRecord* record);
+
+    void export_source(CopyMode copy, bool to_host);
+    void prepare(CopyMode copy);
+    void widen(DType wider);
+    std::optional<DType> wider_dtype() const;
+    bool target_has(DType dtype) const { return target_.manifest().dtypes.contains(dtype) && target_.supports(dtype); }
+    std::string missing_dtype() const;
+
+    Decline try_route(Mechanism mechanism, bool last, NativeArray& result);
+    Decline carry(Mechanism mechanism, NativeArray& result);
+    Decline share(NativeArray& result);
+    Decline copy_into_target(NativeArray& result);
+    Decline hand_over(TensorView& tensor, NativeArray& result);
+
+    void fill_in(ConversionRecord& record, Mechanism mechanism, NativeArray result, Declined declined) const;
+    bool shares_memory_with(NativeArray result) const;
+    [[noreturn]] void fail(const Declined& declined) const;
+    std::string why_not_shared(const ConversionRoute& route) const;
+    void explain_within(Explanation& explanation);
+    void explain_between(Explanation& explanation);
+
+    NativeArray array_;
+    ArrayLibrary& source_;
+    ArrayLibrary& target_;
+    Device device_;
+    CopyMode copy_;
+
+    TensorView tensor_;             // the source's memory
+    const void* address_ = nullptr; // where it began: the view itself is handed over
+    std::int64_t nbytes_ = 0;
+    Array widened_;                 // keeps the shape that `tensor_` points to
+};
+
+// ----- carrying it out -----
+
+NativeArray Conversion::run(ConversionRecord* record) {
+    return &source_ == &target_ ? run_within(record) : run_between(record);
+}
+
+NativeArray Conversion::run_within(ConversionRecord* record) {
+    const Device source_device = source_.device_of(array_);
+    if (source_device == device_ && copy_ != CopyMode::always) {
+        if (record != nullptr) record->mechanism = Mechanism::stays_in_place;
+        source_.retain(array_);
+        return array_;
+    }
+    require_device_of(target_, device_);
+    NativeArray result;
+    Mechanism mechanism = Mechanism::device_move;
+    if (source_device != device_) {
+        if (copy_ == CopyMode::never) {
+            throw CannotShare("the array is on " + label(source_device) + ": bringing it to " + label(device_) +
+                              " is a copy");
+        }
+        result = target_.move_to_device(array_, device_);
+    } else {
+        mechanism = device_.is_host() ? Mechanism::host_copy : Mechanism::device_move;
+        export_source(device_.is_host() ? CopyMode::as_needed : CopyMode::always, false);
+        if (const Decline declined = copy_into_target(result)) throw ConversionError(declined.reason());
+    }
+    if (record != nullptr) {
+        record->source_device = source_device;
+        if (nbytes_ == 0) {
+            TensorView view;
+            if (!target_.export_tensor(result, {.copy = CopyMode::never}, view)) nbytes_ = view.nbytes();
+        }
+        fill_in(*record, mechanism, result, {});
+    }
+    return result;
+}
+
+NativeArray Conversion::run_between(ConversionRecord* record) {
+    require_device_of(target_, device_);
+    prepare(copy_ == CopyMode::never ? CopyMode::never : CopyMode::as_needed);
+    const ConversionRoute route =
+        ConversionRoute::between(source_.entry(), tensor_.device, target_.entry(), device_, copy_);
+    if (record != nullptr) record->source_device = tensor_.device;
+    const auto candidates = route.candidates();
+    Declined declined;
+    for (const Mechanism& mechanism : candidates) {
+        NativeArray result;
+        Decline why = try_route(mechanism, &mechanism == &candidates.back(), result);
+        if (!why) {
+            if (record != nullptr) fill_in(*record, mechanism, result, std::move(declined));
+            return result;
+        }
+        declined.emplace_back(mechanism, why.reason());
+    }
+    if (declined.empty()) declined.emplace_back(Mechanism::dlpack, why_not_shared(route));
+    fail(declined);
+}
+
+/// A framework's own error declines a route while there is another one; the last route's error is the caller's.
+Decline Conversion::try_route(Mechanism mechanism, bool last, NativeArray& result) {
+    if (last) return carry(mechanism, result);
+    try {
+        return carry(mechanism, result);
+    } catch (const FrameworkError& error) {
+        if (error.must_propagate()) throw;
+        return Decline{error.what()};
+    }
+}
+
+Decline Conversion::carry(Mechanism mechanism, NativeArray& result) {
+    return mechanism == Mechanism::host_copy ? copy_into_target(result) : share(result);
+}
+
+Decline Conversion::share(NativeArray& result) {
+    if (Decline unimportable = check_importable(tensor_, target_.manifest())) return unimportable;
+    return hand_over(tensor_, result);
+}
+
+Decline Conversion::copy_into_target(NativeArray& result) {
+    if (!tensor_.device.is_host()) export_source(CopyMode::as_needed, true);
+    const Manifest& rules = target_.manifest();
+    // An upload copies anyway, and so did an exporter that made fresh memory: no second copy if the target takes it.
+    const bool fresh = (tensor_.flags & tensor_copied) != 0 || !device_.is_host();
+    if (fresh && !check_importable(tensor_, rules)) return hand_over(tensor_, result);
+    if (copy_ == CopyMode::as_needed && tensor_.nbytes() >= UnlockedScope::worthwhile_bytes) {
+        if (std::optional<TensorView> mapped = map_privately(tensor_); mapped && !check_importable(*mapped, rules)) {
+            return hand_over(*mapped, result);
+        }
+    }
+    TensorView copy = copy_unlocked(tensor_);
+    if (Decline unimportable = check_importable(copy, rules)) return unimportable;
+    return hand_over(copy, result);
+}
+
+Decline Conversion::hand_over(TensorView& tensor, NativeArray& result) {
+    ImportRequest request{.device = device_, .copy = copy_};
+    if (!tensor.device.is_host()) request.producer_stream = source_.current_stream(tensor.device);
+    return target_.import_tensor(tensor, request, result);
+}
+
+// ----- getting at the source's memory -----
+
+void Conversion::export_source(CopyMode copy, bool to_host) {
+    ExportRequest request{.copy = copy, .to_host = to_host};
+    const NativeArray array = widened_ ? widened_.native() : array_;
+    if (const Decline declined = source_.export_tensor(array, request, tensor_)) {
+        if (copy == CopyMode::never) throw CannotShare(declined.reason());
+        throw ConversionError(declined.reason());
+    }
+    if (!tensor_.device.is_host()) {
+        // Only now is it known that there are streams: export once more, ordered before the consumer's work.
+        request.consumer_stream = target_.current_stream(tensor_.device);
+        if (request.consumer_stream != no_stream) {
+            if (const Decline declined = source_.export_tensor(array, request, tensor_)) {
+                throw ConversionError(declined.reason());
+            }
+        }
+    }
+    if (const Decline bad = check_well_formed(tensor_.dlpack())) throw InvalidTensor(bad.reason());
+    address_ = tensor_.data();
+    nbytes_ = tensor_.nbytes();
+}
+
+void Conversion::prepare(CopyMode copy) {
+    export_source(copy, false);
+    if (target_has(tensor_.dtype())) [[likely]] return;
+    const std::optional<DType> wider = wider_dtype();
+    if (!wider) throw UnsupportedArray(missing_dtype());
+    if (copy == CopyMode::never) throw CannotShare(missing_dtype());
+    widen(*wider);
+}
+
+std::optional<DType> Conversion::wider_dtype() const {
+    const std::optional<DType> wider = widened(tensor_.dtype(), target_.manifest().dtypes);
+    return wider && target_.supports(*wider) && source_.supports(*wider) ? wider : std::nullopt;
+}
+
+std::string Conversion::missing_dtype() const {
+    return target_.manifest().display_name + " has no dtype " + tensor_.dtype().name() + "; it has " +
+           target_.manifest().dtypes.names();
+}
+
+/// Goes on with the source's values in a wider dtype of the same kind: the source library makes them.
+void Conversion::widen(DType wider) {
+    tensor_ = TensorView{};
+    widened_ = Array::adopt(source_, source_.astype(array_, wider));
+    export_source(CopyMode::as_needed, false);
+    tensor_.flags |= tensor_copied;
+}
+
+// ----- telling what was done -----
+
+bool Conversion::shares_memory_with(NativeArray result) const {
+    TensorView view;
+    if (target_.export_tensor(result, {.copy = CopyMode::never}, view)) return false;
+    return view.data() == address_ && (tensor_.flags & tensor_copied) == 0;
+}
+
+void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeArray result, Declined declined) const {
+    record.source_library = source_.name();
+    record.target_library = target_.name();
+    record.target_device = device_;
+    record.nbytes = nbytes_;
+    const bool claims_sharing = mechanism == Mechanism::dlpack || mechanism == Mechanism::shared_host_buffer;
+    if (claims_sharing && !shares_memory_with(result) && nbytes_ != 0 && device_.is_host()) {
+        declined.emplace_back(mechanism, "the result begins at another address");
+        mechanism = Mechanism::host_copy;
+    }
+    record.mechanism = mechanism;
+    record.declined = std::move(declined);
+}
+
+void Conversion::fail(const Declined& declined) const {
+    const std::string& reason = declined.back().second;
+    if (copy_ == CopyMode::never) throw CannotShare(reason);
+    throw ConversionError(reason);
+}
+
+std::string Conversion::why_not_shared(const ConversionRoute& route) const {
+    const std::string& from = source_.manifest().display_name;
+    const std::string& to = target_.manifest().display_name;
+    if (tensor_.device.kind() != device_.kind()) {
+        return "the array is on " + label(tensor_.device) + ": bringing it to " + label(device_) + " is a copy";
+    }
+    if (route.sharing() == Sharing::never) return from + " and " + to + " cannot share memory";
+    if (copy_ == CopyMode::always) return "a copy was asked for (copy=True)";
+    return from + " shares its memory with " + to + " only when asked to (copy=False)";
+}
+
+// ----- telling what would be done -----
+
+Explanation Conversion::explain() {
+    Explanation explanation;
+    explanation.target_device = device_;
+    explanation.copy = copy_;
+    try {
+        if (&source_ == &target_) {
+            explain_within(explanation);
+        } else {
+            explain_between(explanation);
+        }
+    } catch (const FrameworkError& error) {
+        if (error.must_propagate()) throw;
+        explanation.error = error.what();
+    } catch (const Error& error) {
+        explanation.error = error.what();
+    }
+    return explanation;
+}
+
+void Conversion::explain_within(Explanation& explanation) {
+    explanation.source_device = source_.device_of(array_);
+    TensorView view;
+    if (!source_.export_tensor(array_, {.copy = CopyMode::never}, view)) explanation.nbytes = view.nbytes();
+    const bool same_place = explanation.source_device == device_;
+    if (same_place && copy_ != CopyMode::always) {
+        explanation.mechanism = Mechanism::stays_in_place;
+        explanation.routes.push_back({Mechanism::stays_in_place, true, {}});
+        return;
+    }
+    const std::string why = same_place ? "a copy was asked for (copy=True)"
+                                       : "the array is on " + label(explanation.source_device) + ", not on " +
+                                             label(device_);
+    explanation.routes.push_back({Mechanism::stays_in_place, false, why});
+    require_device_of(target_, device_);
+    if (copy_ == CopyMode::never) throw CannotShare(why + ": bringing it there is a copy");
+    explanation.mechanism = same_place && device_.is_host() ? Mechanism::host_copy : Mechanism::device_move;
+    explanation.routes.push_back({*explanation.mechanism, true, {}});
+}
+
+void Conversion::explain_between(Explanation& explanation) {
+    explanation.source_device = source_.device_of(array_);
+    explanation.nbytes = -1;
+    require_device_of(target_, device_);
+    const ConversionRoute route =
+        ConversionRoute::between(source_.entry(), explanation.source_device, target_.entry(), device_, copy_);
+    tensor_.device = explanation.source_device;
+    // A shared route is explained even where the manifests rule it out.
+    const bool with_numpy = source_.name() == "numpy" || target_.name() == "numpy";
+    const Mechanism shared =
+        with_numpy && explanation.source_device.is_host() ? Mechanism::shared_host_buffer : Mechanism::dlpack;
+    const bool candidate = !route.candidates().empty() && route.candidates().front() == shared;
+
+    std::string why;
+    const Decline undescribed = source_.export_tensor(array_, {.copy = CopyMode::never}, tensor_);
+    if (undescribed) {
+        why = undescribed.reason();
+    } else {
+        if (const Decline bad = check_well_formed(tensor_.dlpack())) throw InvalidTensor(bad.reason());
+        explanation.nbytes = tensor_.nbytes();
+        if (!target_has(tensor_.dtype())) {
+            why = missing_dtype();
+            if (!wider_dtype()) throw UnsupportedArray(why);
+        } else if (const Decline unimportable = check_importable(tensor_, target_.manifest())) {
+            why = unimportable.reason();
+        }
+    }
+    if (!candidate) why = why_not_shared(route);
+    explanation.routes.push_back({shared, why.empty(), why});
+    if (why.empty()) {
+        explanation.mechanism = shared;
+        return;
+    }
+    if (copy_ == CopyMode::never) throw CannotShare(why);
+    explanation.routes.push_back({Mechanism::host_copy, true, {}});
+    explanation.mechanism = Mechanism::host_copy;
+}
+
+}  // namespace
+
+NativeArray convert_native(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device,
+                           CopyMode copy, ConversionRecord* record) {
+    Conversion conversion(array, source, target, device, copy);
+    if (record == nullptr) return conversion.run(nullptr);
+    const auto started = std::chrono::steady_clock::now();
+    const NativeArray result = conversion.run(record);
+    record->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    return result;
+}
+
+Explanation explain_native(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device,
+                           CopyMode copy) {
+    return Conversion(array, source, target, device, copy).explain();
+}
+
+Array convert(const Array& array, ArrayLibrary& target, const Device& device, CopyMode copy) {
+    if (!array) throw UnsupportedArray("there is no array to convert");
+    ArrayLibrary& source = array.library();
+    const CallScope source_scope(source);
+    const CallScope target_scope(target);
+    ConversionObserver* observer = ConversionObserver::current();
+    if (observer == nullptr) {
+        return Array::adopt(target, convert_native(array.native(), source, target, device, copy, nullptr));
+    }
+    ConversionRecord record;
+    Array result = Array::adopt(target, convert_native(array.native(), source, target, device, copy, &record));
+    if (record.mechanism != Mechanism::stays_in_place) observer->record(record);
+    return result;
+}
+
+Explanation explain(const Array& array, ArrayLibrary& target, const Device& device, CopyMode copy) {
+    if (!array) throw UnsupportedArray("there is no array to convert");
+    const CallScope source_scope(array.library());
+    const CallScope target_scope(target);
+    return explain_native(array.native(), array.library(), target, device, copy);
+}
+
+}  // namespace arraybridge

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "arraybridge/registry.hpp"
+#include "manifest_reader.hpp"
+
+/// Where manifests are found: each function reads one kind of source. docs/discovery.md has the rules.
+namespace arraybridge {
+
+/// One manifest of a source, good or broken.
+struct Discovered {
+    Source source;
+    std::filesystem::path path;
+    ManifestReading reading;
+};
+
+/// Reads the elements of ARRAYBRIDGE_PLUGIN_PATH: manifests, folders of plugins, folders of such folders.
+std::vector<Discovered> read_plugin_path(const std::vector<std::filesystem::path>& elements);
+
+/// Reads the folder that holds plugin folders; there need be no such folder.
+std::vector<Discovered> read_plugin_folder(const std::filesystem::path& folder, Source source);
+
+/// Reads what the Python packages in `new_folders` announce; `all_folders` is where their files are looked for.
+std::vector<Discovered> read_packages(const std::vector<std::filesystem::path>& new_folders,
+                                      const std::vector<std::filesystem::path>& all_folders);
+
+/// <folder of libarraybridge>/arraybridge/plugins
+std::filesystem::path find_own_plugins();
+
+}  // namespace arraybridge

@@ -1,0 +1,114 @@
+#include "arraybridge/managed_tensor.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace arraybridge {
+
+namespace {
+
+std::uint64_t to_dlpack_flags(std::uint32_t flags) noexcept {
+    std::uint64_t result = 0;
+    if ((flags & tensor_read_only) != 0) result |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    if ((flags & tensor_copied) != 0) result |= DLPACK_FLAG_BITMASK_IS_COPIED;
+    if ((flags & tensor_padded) != 0) result |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+    return result;
+}
+
+std::uint32_t from_dlpack_flags(std::uint64_t flags) noexcept {
+    std::uint32_t result = 0;
+    if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) result |= tensor_read_only;
+    if ((flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) result |= tensor_copied;
+    if ((flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0) result |= tensor_padded;
+    return result;
+}
+
+void release_managed_tensor(void* object) noexcept {
+    auto* tensor = static_cast<DLManagedTensorVersioned*>(object);
+    if (tensor->deleter != nullptr) tensor->deleter(tensor);
+}
+constexpr OwnerKind managed_tensor_owner{&release_managed_tensor};
+
+}  // namespace
+
+/// One allocation: this header, then the extents and the strides of the tensor.
+struct Envelope::State {
+    DLManagedTensorVersioned tensor{};
+    std::atomic<std::uint32_t> references{1};
+    std::atomic<bool> importer_released{false};
+    Owner owner;
+
+    std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
+};
+
+Envelope::State* Envelope::make_state(TensorView&& view) {
+    const DLTensor& source = view.dlpack();
+    const auto ndim = static_cast<std::size_t>(source.ndim);
+    void* memory = std::malloc(sizeof(State) + 2 * ndim * sizeof(std::int64_t));
+    if (memory == nullptr) throw std::bad_alloc();
+    auto* state = new (memory) State;
+    DLTensor& tensor = state->tensor.dl_tensor;
+    tensor = source;
+    tensor.shape = state->extents();
+    std::copy_n(source.shape, ndim, tensor.shape);
+    // DLPack 1.2 asks for strides also where they follow from the shape.
+    tensor.strides = state->extents() + ndim;
+    if (source.strides != nullptr) {
+        std::copy_n(source.strides, ndim, tensor.strides);
+    } else {
+        std::int64_t step = 1;
+        for (std::size_t axis = ndim; axis-- > 0;) {
+            tensor.strides[axis] = step;
+            step *= tensor.shape[axis];
+        }
+    }
+    state->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    state->tensor.manager_ctx = state;
+    state->tensor.deleter = &delete_by_importer;
+    state->tensor.flags = to_dlpack_flags(view.flags);
+    state->owner = std::move(view.owner);
+    return state;
+}
+
+void Envelope::drop(State* state) noexcept {
+    if (state->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    state->~State();
+    std::free(state);
+}
+
+void Envelope::delete_by_importer(DLManagedTensorVersioned* tensor) noexcept {
+    auto* state = static_cast<State*>(tensor->manager_ctx);
+    state->importer_released.store(true, std::memory_order_release);
+    drop(state);
+}
+
+Envelope::Envelope(TensorView&& view) : state_(make_state(std::move(view))) {
+    state_->references.store(2, std::memory_order_relaxed);
+}
+
+Envelope::Envelope(ManagedTensor tensor) : Envelope(std::move(tensor).into_view(HOST)) {}
+
+Envelope::~Envelope() {
+    if (!succeeded_ && !importer_released()) drop(state_);
+    drop(state_);
+}
+
+DLManagedTensorVersioned* Envelope::tensor() const noexcept { return &state_->tensor; }
+
+bool Envelope::importer_released() const noexcept { return state_->importer_released.load(std::memory_order_acquire); }
+
+ManagedTensor::ManagedTensor(TensorView&& view) : tensor_(&Envelope::make_state(std::move(view))->tensor) {}
+
+TensorView ManagedTensor::into_view(Device device) && {
+    TensorView view;
+    view.dlpack() = tensor_->dl_tensor;
+    view.flags = from_dlpack_flags(tensor_->flags);
+    view.device = device;
+    view.owner = Owner{release(), managed_tensor_owner};
+    return view;
+}
+
+}  // namespace arraybridge
