@@ -51,9 +51,9 @@ void read_element(fs::path element, std::vector<Discovered>& found) {
     const auto status = fs::status(element, error);
     if (!fs::exists(status)) {
         add_broken(Source::plugin_path, element, element.filename().string(),
-                   "ARRAYBRIDGE_PLUGIN_PATH names it, but " +
-                       (error && status.type() != fs::file_type::not_found ? "it cannot be read: " + error.message()
-                                                                           : "there is no such file or folder"),
+                   "ARRAYBRIDGE_PLUGIN_PATH names it, but " + (error && status.type() != fs::file_type::not_found
+                                                                   ? "it cannot be read: " + error.message()
+                                                                   : "there is no such file or folder"),
                    found);
     } else if (!fs::is_directory(status)) {
         read_one(element, Source::plugin_path, found);
@@ -77,7 +77,8 @@ std::vector<Discovered> read_plugin_folder(const fs::path& folder, Source source
     return found;
 }
 
-std::vector<Discovered> read_packages(const std::vector<fs::path>& new_folders, const std::vector<fs::path>& all_folders) {
+std::vector<Discovered> read_packages(const std::vector<fs::path>& new_folders,
+                                      const std::vector<fs::path>& all_folders) {
     std::vector<Discovered> found;
     for (PackageManifest& package : find_package_manifests(new_folders, all_folders)) {
         if (package.manifest.empty()) {
@@ -98,7 +99,8 @@ std::vector<Discovered> read_packages(const std::vector<fs::path>& new_folders, 
 fs::path find_own_plugins() {
     const fs::path below = fs::path("arraybridge") / "plugins";
     std::error_code error;
-    const fs::path core = fs::absolute(boost::dll::symbol_location_ptr(core_identity(), error));
+    const fs::path core = fs::absolute(boost::dll::symbol_location_ptr(core_identity(), error), error);
+    if (error) return {};
     fs::path own = core.parent_path() / below;
     if (fs::exists(own, error)) return own;
     // The library may be a link to where it was installed together with its plugins.

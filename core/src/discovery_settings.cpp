@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -29,7 +30,9 @@ std::vector<std::filesystem::path> split_path(std::string_view list) {
     while (true) {
         const std::size_t end = list.find(path_separator);
         if (const auto element = list.substr(0, end); !element.empty()) {
-            elements.push_back(std::filesystem::absolute(element).lexically_normal());
+            std::error_code no_current_folder;
+            const auto path = std::filesystem::absolute(element, no_current_folder);
+            elements.push_back(no_current_folder ? std::filesystem::path(element) : path.lexically_normal());
         }
         if (end == std::string_view::npos) return elements;
         list.remove_prefix(end + 1);

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 20> operations{
     "prepend_axis", "ones",   "outer",       "floor",        "linspace",         "from_numpy"};
 
 /// Reads the texts of a list into `out`, if the list is there.
-void read_texts(const ManifestValue& section, std::string_view key, const TextRule& rule, std::vector<std::string>& out) {
+void read_texts(const ManifestValue& section, std::string_view key, const TextRule& rule,
+                std::vector<std::string>& out) {
     const auto list = section.optional(key);
     if (!list) return;
     for (auto& [text, value] : list->texts(rule)) out.push_back(std::move(text));
@@ -49,8 +50,9 @@ void read_identity(const ManifestValue& root, Manifest& manifest) {
     const int given = version.integer(1, std::numeric_limits<int>::max());
     if (given > Manifest::schema_version) {
         version.fail("schema version " + std::to_string(given) + " is newer than " +
-                     std::to_string(Manifest::schema_version) + ", the newest that arraybridge " ARRAYBRIDGE_VERSION
-                     " reads; update arraybridge to use '" + manifest.name + "'");
+                     std::to_string(Manifest::schema_version) +
+                     ", the newest that arraybridge " ARRAYBRIDGE_VERSION " reads; update arraybridge to use '" +
+                     manifest.name + "'");
     }
     manifest.display_name = root.required("display_name").text(rules::printable);
     if (const auto listing = root.optional("listing")) {
@@ -63,9 +65,11 @@ void read_framework(const ManifestValue& root, Manifest& manifest) {
     if (!framework) return;
     framework->expect_object({"module", "distribution", "extra", "minimum_version", "environment"});
     manifest.import_module = framework->required("module").text(rules::dotted);
-    if (const auto value = framework->optional("distribution")) manifest.distribution = value->text(rules::distribution);
+    if (const auto value = framework->optional("distribution"))
+        manifest.distribution = value->text(rules::distribution);
     if (const auto value = framework->optional("extra")) manifest.extra = value->text(rules::distribution);
-    if (const auto value = framework->optional("minimum_version")) manifest.minimum_version = value->text(rules::version);
+    if (const auto value = framework->optional("minimum_version"))
+        manifest.minimum_version = value->text(rules::version);
     if (const auto variables = framework->optional("environment")) {
         for (const auto& [variable, value] : variables->members(rules::identifier)) {
             manifest.environment.emplace_back(variable, value.text(rules::any));
@@ -104,7 +108,8 @@ void read_host_memory(const ManifestValue& root, Manifest& manifest) {
     const auto host_memory = root.optional("host_memory");
     if (!host_memory) return;
     host_memory->expect_object({"export", "import"});
-    for (const auto& [key, table] : {std::pair{"export", &manifest.export_sharing}, {"import", &manifest.import_sharing}}) {
+    for (const auto& [key, table] :
+         {std::pair{"export", &manifest.export_sharing}, {"import", &manifest.import_sharing}}) {
         const auto partners = host_memory->optional(key);
         if (!partners) continue;
         for (const auto& [partner, value] : partners->members(rules::partner)) {
@@ -201,7 +206,8 @@ void read_everything(const Json& document, Manifest& manifest, std::string& name
     name = manifest.name = root.required("name").text(rules::name);
     read_identity(root, manifest);
     root.expect_object({"schema_version", "name", "display_name", "listing", "arrays", "framework", "devices", "dlpack",
-                        "host_memory", "imports", "mutable", "dtypes", "roles", "operations", "out_of_memory", "plugin"});
+                        "host_memory", "imports", "mutable", "dtypes", "roles", "operations", "out_of_memory",
+                        "plugin"});
     read_framework(root, manifest);
     read_arrays(root, manifest);
     read_dlpack(root, manifest);

@@ -35,7 +35,8 @@ void ManifestValue::expect_object(std::initializer_list<std::string_view> known)
     for (const auto& [key, value] : json_->get_ref<const Json::object_t&>()) {
         if (key.starts_with("x-") || std::find(known.begin(), known.end(), key) != known.end()) continue;
         ManifestValue(value, *document_)
-            .fail("unknown key; known are " + quoted_list({known.begin(), known.size()}) + ", and any that begins with 'x-'");
+            .fail("unknown key; known are " + quoted_list({known.begin(), known.size()}) +
+                  ", and any that begins with 'x-'");
     }
 }
 

@@ -19,8 +19,8 @@ struct TextRule {
     std::string_view meaning;
 };
 
-/// One value of a JSON document. Whatever is wrong with it is thrown as JsonError: "POINTER: what is wrong and what would
-/// be right".
+/// One value of a JSON document. Whatever is wrong with it is thrown as JsonError: "POINTER: what is wrong and what
+/// would be right".
 class ManifestValue {
 public:
     explicit ManifestValue(const Json& document) : json_(&document), document_(&document) {}

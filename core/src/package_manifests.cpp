@@ -95,8 +95,8 @@ std::vector<EntryPoint> parse_entry_points(std::string_view text) {
         if (!in_group || equals == std::string_view::npos) continue;
         // A value may end in extras, "package:file [extra]", which say nothing about where the file is.
         const std::string_view value = line.substr(equals + 1);
-        found.push_back({std::string(trimmed(line.substr(0, equals))),
-                         std::string(trimmed(value.substr(0, value.find('['))))});
+        found.push_back(
+            {std::string(trimmed(line.substr(0, equals))), std::string(trimmed(value.substr(0, value.find('['))))});
     }
     return found;
 }

@@ -9,10 +9,10 @@ namespace arraybridge {
 
 /// A manifest that an installed Python package announces as an entry point of the group "arraybridge.plugins".
 struct PackageManifest {
-    std::string name;                ///< of the entry point
-    std::filesystem::path announced; ///< the entry_points.txt
-    std::filesystem::path manifest;  ///< empty if it cannot be found
-    std::string reason;              ///< why it cannot
+    std::string name;                 ///< of the entry point
+    std::filesystem::path announced;  ///< the entry_points.txt
+    std::filesystem::path manifest;   ///< empty if it cannot be found
+    std::string reason;               ///< why it cannot
 };
 
 /// One line "name = package:relative/manifest.json" of an entry_points.txt.

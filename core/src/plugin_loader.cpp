@@ -38,16 +38,18 @@ std::string quoted(const char* text) { return text == nullptr ? "nothing" : "'" 
 
 void check_abi(const Manifest& manifest, std::uint32_t major, std::uint32_t minor) {
     if (major == ARRAYBRIDGE_ABI_MAJOR && minor <= ARRAYBRIDGE_ABI_MINOR) return;
-    refuse(manifest, "was built for version " + abi_text(major, minor) + " of arraybridge's binary interface; this is " +
-                         abi_text(ARRAYBRIDGE_ABI_MAJOR, ARRAYBRIDGE_ABI_MINOR) +
-                         (major < ARRAYBRIDGE_ABI_MAJOR ? ". Build or install a newer version of the plugin"
-                                                        : ". Update arraybridge, or install an older version of the plugin"));
+    refuse(manifest,
+           "was built for version " + abi_text(major, minor) + " of arraybridge's binary interface; this is " +
+               abi_text(ARRAYBRIDGE_ABI_MAJOR, ARRAYBRIDGE_ABI_MINOR) +
+               (major < ARRAYBRIDGE_ABI_MAJOR ? ". Build or install a newer version of the plugin"
+                                              : ". Update arraybridge, or install an older version of the plugin"));
 }
 
 void check_stamp(const Manifest& manifest, std::string_view stamp) {
     if (stamp == ARRAYBRIDGE_STAMP) return;
     refuse(manifest, "was built for the C++ ABI '" + std::string(stamp) +
-                         "'; this process has '" ARRAYBRIDGE_STAMP "'. Build it with the compiler settings of arraybridge");
+                         "'; this process has '" ARRAYBRIDGE_STAMP
+                         "'. Build it with the compiler settings of arraybridge");
 }
 
 /// The runtime that the plugin needs; null if it needs none.
@@ -57,10 +59,10 @@ const Runtime* check_runtime(const Manifest& manifest) {
     const Runtime* runtime = Registry::instance().runtime(name);
     if (runtime == nullptr) {
         const bool python = name == "python";
-        refuse(manifest, "needs " + (python ? "Python (" + version + ")" : "the runtime '" + name + "' (" + version + ")") +
-                             ", which this process does not have" +
-                             (python ? ". Import arraybridge from Python, or link the program with arraybridge::python"
-                                     : ""));
+        refuse(manifest,
+               "needs " + (python ? "Python (" + version + ")" : "the runtime '" + name + "' (" + version + ")") +
+                   ", which this process does not have" +
+                   (python ? ". Import arraybridge from Python, or link the program with arraybridge::python" : ""));
     }
     if (runtime->version != version) {
         refuse(manifest, "was built for '" + version + "'; this process runs '" + runtime->version +
@@ -72,7 +74,8 @@ const Runtime* check_runtime(const Manifest& manifest) {
 void check_object_is_there(const Manifest& manifest) {
     std::error_code error;
     const auto status = std::filesystem::status(manifest.shared_object, error);
-    if (status.type() == std::filesystem::file_type::not_found) refuse(manifest, "has no shared object: there is no such file");
+    if (status.type() == std::filesystem::file_type::not_found)
+        refuse(manifest, "has no shared object: there is no such file");
     if (!std::filesystem::is_regular_file(status)) {
         refuse(manifest, error ? "cannot be looked at: " + error.message() : "is not a regular file");
     }

@@ -20,66 +20,74 @@
 
 namespace arraybridge {
 
-/// One name of the registry.
-struct RegistrySlot {
-    std::unique_ptr<const LibraryEntry> entry;
-    mutable std::atomic<bool> was_asked_for{false};
-};
-
-/// The names that were known at one moment. Never changed once it is published, and never freed, so that a name is
-/// found without a lock.
-struct RegistrySnapshot {
-    std::unordered_map<std::string_view, const RegistrySlot*> by_name;
-    std::vector<const LibraryEntry*> in_order;
-    bool complete = false;  ///< every source was read
-    std::unique_ptr<const RegistrySnapshot> previous;
-};
-
-/// What the registry knows, and how far it has read.
+/// What the registry knows and how far it has read.
+///
+/// A known name is found in an immutable snapshot, without a lock. Whatever changes happens under one mutex, which is
+/// never held while a plugin or a language runtime runs, and ends in a new snapshot.
 struct Registry::State {
-    State() : snapshot(new RegistrySnapshot) {}
+    struct Slot {
+        std::unique_ptr<const LibraryEntry> entry;
+        mutable std::atomic<bool> was_asked_for{false};
+    };
 
-    /// The slot of a known name, reading as many sources as it takes; null if no source has it.
-    const RegistrySlot* look_up(std::string_view name);
+    using Index = std::unordered_map<std::string_view, const Slot*>;
 
-    /// Makes sure that the plugin path and our own plugins, or every source, were read. To be called with the lock.
+    /// The names that were known at one moment. Older ones are kept: a thread may still be looking at one.
+    struct Snapshot {
+        Index by_name;
+        std::vector<const LibraryEntry*> entries;  // in the order of discovery
+        bool complete = false;                     // no source is left to read
+        std::unique_ptr<const Snapshot> previous;
+    };
+
+    struct RuntimeNode {
+        Runtime runtime;
+        const RuntimeNode* next;
+    };
+
+    /// The slot of `name`, reading no more sources than it takes; null if none has it.
+    const Slot* look_up(std::string_view name);
+
+    /// Notes that a library joins those that `all()` answers.
+    void note_use(const Slot& slot);
+
+    // ----- to be called with the lock -----
+
     void read_first_sources();
-    void read_all_sources();
-
-    /// Adds one entry that no source has yet. To be called with the lock, before `publish`.
-    const LibraryEntry& add(Manifest manifest, Source source, LibraryEntry::Factory factory);
-
-    /// Makes what was added visible. To be called with the lock.
+    void read_every_source();
+    const LibraryEntry& insert(Manifest manifest, Source source, LibraryEntry::Factory factory);
     void publish();
+    void add_problem(Problem problem);
 
-    void report(Problem problem);
-    void remember_use(const RegistrySlot& slot);
-
-    std::atomic<const RegistrySnapshot*> snapshot;
+    const std::filesystem::path own_plugins = find_own_plugins();  // found early: the current folder may change
+    std::atomic<const Snapshot*> snapshot{new Snapshot};
+    std::atomic<const RuntimeNode*> runtimes{nullptr};
     std::atomic<std::uint64_t> generation{0};
 
-    std::mutex mutex;  // guards all that follows; never held while a plugin, a runtime or a callback runs
-
-    std::deque<RegistrySlot> slots;
-    std::vector<const LibraryEntry*> asked_for;  // those that are not listed, in the order of their first use
+    std::mutex mutex;  // guards all that follows
+    std::deque<Slot> slots;
+    Index by_name;
+    std::vector<const LibraryEntry*> used;  // not listed, but asked for: in the order of that
     std::vector<Problem> problems;
-    std::map<std::string, std::string, std::less<>> broken;  // names of manifests that could not be read: the message
-
+    std::map<std::string, std::string, std::less<>> broken;  // what a ManifestError says, by the name of its library
     std::vector<std::filesystem::path> package_paths;
-    std::set<std::filesystem::path> read_package_paths;
-    bool read_first = false;
-    bool read_user = false;
-    std::optional<DiscoverySettings> settings;
 
 private:
-    const DiscoverySettings& environment();
-    std::vector<std::filesystem::path> unread_package_paths() const;
+    const DiscoverySettings& settings();
     bool read_next_source();
+    bool read_next_packages();
     void take(std::vector<Discovered> found);
-    void take_one(Discovered found);
-    const RegistrySlot* slot_of(std::string_view name) const;
+    void take_broken(const Discovered& broken_one);
+    bool is_complete() const;
 
-    friend class Registry;
+    std::optional<DiscoverySettings> settings_;  // read when first needed, so that a program may set the environment
+    std::set<std::filesystem::path> read_package_paths_;
+    bool read_first_ = false;
+    bool read_user_ = false;
 };
+
+/// Whether `all()` answers the entry before anybody asked for it. Packages and the user's folder do not count: what
+/// is listed must not depend on whether somebody made the registry read that far.
+bool is_listed(const LibraryEntry& entry) noexcept;
 
 }  // namespace arraybridge

@@ -10,9 +10,7 @@ namespace arraybridge {
 
 namespace {
 
-[[noreturn]] void fail(const std::error_code& error) {
-    throw std::runtime_error("cannot be read: " + error.message());
-}
+[[noreturn]] void fail(const std::error_code& error) { throw std::runtime_error("cannot be read: " + error.message()); }
 
 /// What is in the file; no more than it takes to know that it is too large.
 std::string read_up_to(std::FILE* file, std::uintmax_t max_bytes) {

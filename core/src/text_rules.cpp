@@ -35,9 +35,7 @@ bool is_name(std::string_view text) noexcept {
     return !text.empty() && text.size() <= 64 && is_lower(text[0]) && all_of(text, follows);
 }
 
-bool is_any(std::string_view text) noexcept {
-    return !std::any_of(text.begin(), text.end(), is_control);
-}
+bool is_any(std::string_view text) noexcept { return !std::any_of(text.begin(), text.end(), is_control); }
 
 bool is_identifier(std::string_view text) noexcept {
     const auto follows = [](char c) noexcept { return is_alnum(c) || c == '_'; };
@@ -49,9 +47,7 @@ bool is_distribution(std::string_view text) noexcept {
     return !text.empty() && is_alnum(text.front()) && is_alnum(text.back()) && all_of(text, inside);
 }
 
-bool is_number(std::string_view text) noexcept {
-    return !text.empty() && text.size() <= 9 && all_of(text, is_digit);
-}
+bool is_number(std::string_view text) noexcept { return !text.empty() && text.size() <= 9 && all_of(text, is_digit); }
 
 bool is_path_segment(std::string_view text) noexcept {
     const auto portable = [](char c) noexcept { return is_alnum(c) || c == '.' || c == '_' || c == '-' || c == '+'; };
@@ -60,28 +56,31 @@ bool is_path_segment(std::string_view text) noexcept {
 
 }  // namespace
 
-constinit const TextRule name{is_name, "a name: a lower-case letter, then up to 63 lower-case letters, digits and underscores"};
+constinit const TextRule name{is_name,
+                              "a name: a lower-case letter, then up to 63 lower-case letters, digits and underscores"};
 constinit const TextRule partner{[](std::string_view text) noexcept { return text == "*" || is_name(text); },
-                       "the name of a library or '*'"};
+                                 "the name of a library or '*'"};
 constinit const TextRule printable{[](std::string_view text) noexcept { return !text.empty() && is_any(text); },
-                         "a text of at least one character and without control characters"};
+                                   "a text of at least one character and without control characters"};
 constinit const TextRule any{is_any, "a text without control characters"};
 constinit const TextRule identifier{is_identifier, "an identifier: letters, digits and underscores, no digit first"};
-constinit const TextRule dotted{[](std::string_view text) noexcept { return count_parts(text, '.', is_identifier) >= 1; },
-                      "identifiers joined by dots"};
-constinit const TextRule qualified{[](std::string_view text) noexcept { return count_parts(text, '.', is_identifier) >= 2; },
-                         "a module and a type in it, 'module.Type'"};
+constinit const TextRule dotted{
+    [](std::string_view text) noexcept { return count_parts(text, '.', is_identifier) >= 1; },
+    "identifiers joined by dots"};
+constinit const TextRule qualified{
+    [](std::string_view text) noexcept { return count_parts(text, '.', is_identifier) >= 2; },
+    "a module and a type in it, 'module.Type'"};
 constinit const TextRule distribution{is_distribution,
-                            "a distribution's name: letters and digits, with '.', '_' and '-' between them"};
+                                      "a distribution's name: letters and digits, with '.', '_' and '-' between them"};
 constinit const TextRule version{[](std::string_view text) noexcept { return count_parts(text, '.', is_number) >= 1; },
-                       "a version: numbers joined by dots"};
+                                 "a version: numbers joined by dots"};
 constinit const TextRule relative_path{
     [](std::string_view text) noexcept { return count_parts(text, '/', is_path_segment) >= 1; },
     "a relative path that stays inside the manifest's folder: segments of letters, digits, '.', '_', '+', '-', "
     "separated by '/', none of them '.' or '..'"};
 constinit const TextRule abi{[](std::string_view text) noexcept { return count_parts(text, '.', is_number) == 2; },
-                   "a version of the binary interface, 'MAJOR.MINOR'"};
+                             "a version of the binary interface, 'MAJOR.MINOR'"};
 constinit const TextRule dtype{[](std::string_view text) noexcept { return DType::parse(text).has_value(); },
-                     "a dtype; they are named as NumPy and ml_dtypes do, 'float32', 'bfloat16'"};
+                               "a dtype; they are named as NumPy and ml_dtypes do, 'float32', 'bfloat16'"};
 
 }  // namespace arraybridge::text_rules
