@@ -96,6 +96,8 @@ Envelope::~Envelope() {
     drop(state_);
 }
 
+void Envelope::give_back(TensorView& view) noexcept { view.owner = std::move(state_->owner); }
+
 DLManagedTensorVersioned* Envelope::tensor() const noexcept { return &state_->tensor; }
 
 bool Envelope::importer_released() const noexcept { return state_->importer_released.load(std::memory_order_acquire); }

@@ -76,6 +76,9 @@ public:
     /// To be called when the importer reported success: from now on it owns its reference.
     void import_succeeded() noexcept { succeeded_ = true; }
 
+    /// After a failed import: gives the owner back to the view that this envelope was made of.
+    void give_back(TensorView& view) noexcept;
+
     /// Whether the importer has called the deleter.
     bool importer_released() const noexcept;
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+
+#include "arraybridge/dtype.hpp"
+#include "numpy_api.hpp"
+
+namespace arraybridge {
+
+/// What DLPack calls the dtype of an array: NumPy's own numbers and ml_dtypes' types. Empty for all others (structured,
+/// datetime, object, strings, long double). The byte order is not looked at.
+std::optional<DType> from_numpy_dtype(PyArray_Descr* descriptor);
+
+/// A new reference to NumPy's dtype. Imports ml_dtypes for what only that package has, and throws NotInstalled, naming
+/// it, if it is missing. Throws UnsupportedArray for a dtype that neither has.
+PyArray_Descr* to_numpy_dtype(DType dtype);
+
+}  // namespace arraybridge
