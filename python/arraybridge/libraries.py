@@ -277,8 +277,9 @@ class ArrayLibrary(_Subscriptable[NativeT], metaclass=LibraryClass):
         return self.imports_dlpack and _kind_of(device) in self._entry.dlpack_import_from
 
     def exports_dlpack_from(self, device: Device) -> bool:
-        """Whether it offers its arrays on `device` through DLPack."""
-        return _kind_of(device) in self._entry.dlpack_export_from
+        """Whether others can wrap its arrays on `device` by the route "dlpack"; NumPy's go by "shared host buffer"."""
+        exports = isinstance(self, (DLPackProtocolExport, DLPackImport))
+        return exports and _kind_of(device) in self._entry.dlpack_export_from
 
     def shares_numpy_buffer_on(self, device: Device) -> bool:
         """Whether one of its arrays on `device` and a NumPy array can be the same memory."""
