@@ -180,6 +180,7 @@ TensorView copy_on_host(const TensorView& source) {
         step *= tensor.shape[axis];
     }
     tensor.strides = copy.stride_storage().data();
+    copy.own_extents();
     if (source.size() != 0) copy_elements(source, static_cast<char*>(tensor.data));
     return copy;
 }

@@ -7,12 +7,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #endif
 
 namespace arraybridge {
@@ -114,10 +115,7 @@ std::optional<TensorView> map_privately(const TensorView& source) {
     tensor = source.dlpack();
     tensor.data = static_cast<char*>(address) + (reinterpret_cast<std::uintptr_t>(source.data()) - first);
     tensor.byte_offset = 0;
-    if (!source.strides().empty()) {
-        std::copy(source.strides().begin(), source.strides().end(), view.stride_storage().begin());
-        tensor.strides = view.stride_storage().data();
-    }
+    view.own_extents();
     return view;
 }
 

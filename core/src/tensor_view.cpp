@@ -16,11 +16,21 @@ void TensorView::take_from(TensorView& other) noexcept {
     owner = std::move(other.owner);
     device = other.device;
     tensor_ = other.tensor_;
+    if (other.tensor_.shape == other.shape_storage_.data()) tensor_.shape = keep(other.tensor_.shape, shape_storage_);
     if (other.tensor_.strides == other.stride_storage_.data()) {
-        std::copy_n(other.stride_storage_.begin(), other.tensor_.ndim, stride_storage_.begin());
-        tensor_.strides = stride_storage_.data();
+        tensor_.strides = keep(other.tensor_.strides, stride_storage_);
     }
     other.tensor_ = DLTensor{};
+}
+
+void TensorView::own_extents() noexcept {
+    if (tensor_.shape != nullptr) tensor_.shape = keep(tensor_.shape, shape_storage_);
+    if (tensor_.strides != nullptr) tensor_.strides = keep(tensor_.strides, stride_storage_);
+}
+
+std::int64_t* TensorView::keep(const std::int64_t* extents, std::array<std::int64_t, max_ndim>& storage) noexcept {
+    if (extents != storage.data()) std::copy_n(extents, tensor_.ndim, storage.begin());
+    return storage.data();
 }
 
 std::int64_t TensorView::size() const noexcept {

@@ -53,7 +53,6 @@ private:
         return type == tensor_type_ || type == parameter_type_;
     }
 
-    Decline export_plain(PyObject* tensor, const ExportRequest& request, TensorView& out);
     Decline export_resolved(PyObject* tensor, const ExportRequest& request, TensorView& out);
     Decline export_from_accelerator(PyObject* tensor, const ExportRequest& request, TensorView& out);
     python::Object without_subclass(PyObject* tensor);

@@ -122,8 +122,12 @@ public:
     DLTensor& dlpack() noexcept { return tensor_; }
     const DLTensor& dlpack() const noexcept { return tensor_; }
 
-    /// Room for strides (or a shape) that the exporter has to compute; `dlpack().strides` may point into it.
+    /// Room for a shape and strides that the exporter has to compute; `dlpack()` may point into it.
+    std::array<std::int64_t, max_ndim>& shape_storage() noexcept { return shape_storage_; }
     std::array<std::int64_t, max_ndim>& stride_storage() noexcept { return stride_storage_; }
+
+    /// Copies shape and strides into the view: it then no longer points into the array it was taken from.
+    void own_extents() noexcept;
 
     std::uint32_t flags = 0;  ///< a combination of `TensorFlags`
     Owner owner;              ///< keeps `data()` alive
@@ -131,9 +135,11 @@ public:
 
 private:
     void take_from(TensorView& other) noexcept;
+    std::int64_t* keep(const std::int64_t* extents, std::array<std::int64_t, max_ndim>& storage) noexcept;
 
     DLTensor tensor_;
-    // Left uninitialised: an exporter that needs it writes the first ndim entries.
+    // Left uninitialised: an exporter that needs them writes the first ndim entries.
+    std::array<std::int64_t, max_ndim> shape_storage_;
     std::array<std::int64_t, max_ndim> stride_storage_;
 };
 

@@ -1,0 +1,127 @@
+#include "torch_refusals.hpp"
+
+#include <string>
+
+#include "arraybridge/error.hpp"
+#include "arraybridge/python/call.hpp"
+#include "no_argument_method.hpp"
+
+namespace arraybridge {
+
+namespace {
+
+using python::attribute;
+using python::checked;
+using python::Object;
+
+bool is_true(const Object& object) {
+    if (object.get() == Py_True) return true;
+    if (object.get() == Py_False) return false;
+    const int truth = PyObject_IsTrue(object.get());
+    if (truth < 0) python::throw_error();
+    return truth != 0;
+}
+
+std::string text_of(PyObject* object) {
+    const Object text = checked(PyObject_Str(object));
+    return PyUnicode_AsUTF8(text.get());
+}
+
+/// A type of a module that is looked at only if something else has loaded it: no object of it exists otherwise.
+Object type_if_loaded(const char* module, const char* name) {
+    PyObject* loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+    return loaded == nullptr ? Object{} : python::optional_attribute(loaded, name);
+}
+
+}  // namespace
+
+TorchRefusals::TorchRefusals(PyObject* torch, PyTypeObject* tensor_type) : torch_(torch) {
+    auto* type = reinterpret_cast<PyObject*>(tensor_type);
+    is_neg_ = attribute(type, "is_neg").release();
+    is_conj_ = attribute(type, "is_conj").release();
+    is_neg_c_ = function_without_arguments(is_neg_);
+    is_conj_c_ = function_without_arguments(is_conj_);
+    requires_grad_name_ = checked(PyUnicode_InternFromString("requires_grad")).release();
+    const Object descriptor = attribute(type, "requires_grad");
+    if (Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) {
+        const PyGetSetDef* property = reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
+        requires_grad_c_ = property->get;
+        requires_grad_closure_ = property->closure;
+    }
+}
+
+bool TorchRefusals::answers(PyObject* descriptor, PyCFunction function, PyObject* tensor) const {
+    return is_true(checked(call_without_arguments(descriptor, function, tensor)));
+}
+
+bool TorchRefusals::is_innocent(PyObject* tensor, DType dtype) const {
+    const bool real = dtype.code() == kDLFloat || dtype.code() == kDLBfloat;
+    const bool complex = dtype.code() == kDLComplex;
+    // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit.
+    if (!real && !complex) return true;
+    const Object tracked = checked(requires_grad_c_ != nullptr ? requires_grad_c_(tensor, requires_grad_closure_)
+                                                               : PyObject_GetAttr(tensor, requires_grad_name_));
+    if (is_true(tracked)) return false;
+    if (answers(is_neg_, is_neg_c_, tensor)) return false;
+    return !complex || !answers(is_conj_, is_conj_c_, tensor);
+}
+
+bool TorchRefusals::has_lazy_bit(PyObject* tensor) const {
+    return python::true_method(tensor, "is_neg") || python::true_method(tensor, "is_conj");
+}
+
+void TorchRefusals::check(PyObject* tensor) const {
+    check_values(tensor);
+    check_dense(tensor);
+    check_gradient(tensor);
+}
+
+void TorchRefusals::check_dense(PyObject* tensor) const {
+    if (python::true_attribute(tensor, "is_nested")) {
+        throw UnsupportedArray("a nested tensor has no single shape; call torch.nested.to_padded_tensor(tensor, value) "
+                               "or .unbind() first");
+    }
+    if (python::true_attribute(tensor, "is_quantized")) {
+        throw UnsupportedArray("a quantized tensor stores codes, not its values; call .dequantize() (or .int_repr()) first");
+    }
+    const Object layout = attribute(tensor, "layout");
+    if (layout.get() != attribute(torch_, "strided").get()) {
+        throw UnsupportedArray("a tensor of layout " + text_of(layout.get()) + " is not dense; call .to_dense() first");
+    }
+}
+
+void TorchRefusals::check_values(PyObject* tensor) const {
+    const Object fake = type_if_loaded("torch._subclasses.fake_tensor", "FakeTensor");
+    if (fake && python::is_instance(tensor, fake.get())) {
+        throw UnsupportedArray("a fake tensor stands for a tensor during tracing and has no values");
+    }
+    if (python::true_attribute(tensor, "is_meta")) {
+        throw UnsupportedArray("a tensor on the meta device has a shape but no values");
+    }
+    const Object functorch = python::optional_attribute(attribute(torch_, "_C").get(), "_functorch");
+    const Object wrapped = functorch ? python::optional_attribute(functorch.get(), "is_functorch_wrapped_tensor") : Object{};
+    if (wrapped && is_true(python::call(wrapped.get(), tensor))) {
+        throw UnsupportedArray("inside torch.func transforms (vmap, grad, jvp) a tensor has no memory of its own; convert "
+                               "outside the transformed function");
+    }
+    if (python::true_attribute(tensor, "is_nested") || attribute(tensor, "layout").get() != attribute(torch_, "strided").get()) {
+        return;  // another kind of memory, named by check_dense
+    }
+    const Object elements = python::call_method(tensor, "numel");
+    PyObject* storage = PyObject_CallMethod(tensor, "untyped_storage", nullptr);
+    if (storage == nullptr) PyErr_Clear();
+    const Object held = Object::steal(storage);
+    const Object address = held ? python::call_method(held.get(), "data_ptr") : checked(PyLong_FromLong(0));
+    if (PyObject_IsTrue(elements.get()) == 1 && PyObject_IsTrue(address.get()) != 1) {
+        throw UnsupportedArray("a tensor of type " + std::string(Py_TYPE(tensor)->tp_name) + " has no memory of its own");
+    }
+}
+
+void TorchRefusals::check_gradient(PyObject* tensor) const {
+    if (!python::true_attribute(tensor, "requires_grad") || python::true_attribute(tensor, "is_leaf")) return;
+    if (!python::true_method(torch_, "is_grad_enabled")) return;
+    throw UnsupportedArray("the tensor is the result of operations that a gradient is tracked through: a write to its "
+                           "memory would falsify gradients; call .detach() first, or convert under torch.no_grad()");
+}
+
+}  // namespace arraybridge

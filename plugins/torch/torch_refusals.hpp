@@ -1,0 +1,41 @@
+#pragma once
+
+#include "arraybridge/dtype.hpp"
+#include "arraybridge/python/object.hpp"
+
+namespace arraybridge {
+
+/// What is known about tensors whose memory is not what it seems, or who have none.
+class TorchRefusals {
+public:
+    TorchRefusals(PyObject* torch, PyTypeObject* tensor_type);
+
+    /// Whether a plain tensor's memory holds its values as they are and may be given away: no gradient is tracked, and
+    /// neither a conjugate nor a negative bit is set, which every DLPack exporter of PyTorch drops without a word.
+    bool is_innocent(PyObject* tensor, DType dtype) const;
+
+    /// Throws UnsupportedArray for a tensor without values or memory of its own (meta, fake, functorch, wrapper
+    /// subclasses), one that is not dense (sparse, quantized, nested), naming the method that makes it so, and one
+    /// through whose memory a write would falsify gradients.
+    void check(PyObject* tensor) const;
+
+    /// Whether its memory has to be resolved first.
+    bool has_lazy_bit(PyObject* tensor) const;
+
+private:
+    bool answers(PyObject* descriptor, PyCFunction function, PyObject* tensor) const;
+    void check_dense(PyObject* tensor) const;
+    void check_values(PyObject* tensor) const;
+    void check_gradient(PyObject* tensor) const;
+
+    PyObject* torch_;
+    PyObject* is_neg_;
+    PyObject* is_conj_;
+    PyCFunction is_neg_c_;
+    PyCFunction is_conj_c_;
+    PyObject* requires_grad_name_;
+    getter requires_grad_c_ = nullptr;
+    void* requires_grad_closure_ = nullptr;
+};
+
+}  // namespace arraybridge
