@@ -218,6 +218,15 @@ void read_everything(const Json& document, Manifest& manifest, std::string& name
     read_plugin(root, manifest);
 }
 
+/// A message that quotes a manifest may be as long as that.
+std::string shortened(std::string text) {
+    constexpr std::size_t enough = 500;
+    if (text.size() <= enough) return text;
+    std::size_t end = enough;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;  // not inside a character
+    return text.erase(end) + "...";
+}
+
 fs::path make_absolute(const fs::path& path) {
     return path.is_absolute() ? path : fs::absolute(path).lexically_normal();
 }
@@ -246,7 +255,7 @@ ManifestReading parse_manifest(std::string text, const fs::path& path) {
         reading.manifest->text = std::move(text);
     } catch (const JsonError& error) {
         reading.manifest.reset();
-        reading.reason = error.what();
+        reading.reason = shortened(error.what());
     }
     return reading;
 }

@@ -16,15 +16,14 @@ std::string position(std::string_view text, std::size_t offset) {
     return std::to_string(line) + ":" + std::to_string(before.size() - line_start + 1);
 }
 
-/// What nlohmann/json says, without its error number and its own idea of the position.
+/// What nlohmann/json says, without its error number and its own idea of the position. It quotes what it has read,
+/// which need not be UTF-8.
 std::string plain_message(std::string_view message) {
-    for (const std::string_view prefix : {"] ", ": "}) {
-        if (prefix == ": " && message.rfind("parse error", 0) != 0) break;
-        if (const std::size_t at = message.find(prefix); at != std::string_view::npos) {
-            message.remove_prefix(at + prefix.size());
-        }
-    }
-    return std::string(message);
+    message.remove_prefix(message.find("] ") + 2);
+    if (message.starts_with("parse error")) message.remove_prefix(message.find(": ") + 2);
+    std::string plain(message);
+    std::replace_if(plain.begin(), plain.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+    return plain;
 }
 
 /// Builds the document from the parser's events. nlohmann/json's own builder keeps the last of two equal keys.

@@ -133,9 +133,15 @@ TEST(Manifest, SyntaxErrorsHaveALineAndAColumn) {
                                        "ll"))
                   .find("/folder/manifest.json:2:"),
               std::string::npos);
-    EXPECT_NE(refusal(std::string(minimal) + " x").find(":4:4: "), std::string::npos) << refusal(std::string(minimal) + " x");
-    EXPECT_NE(refusal(changed("1,", "NaN,")).find(":2:22: "), std::string::npos) << refusal(changed("1,", "NaN,"));
+    EXPECT_NE(refusal(std::string(minimal) + " x").find(":4:3: "), std::string::npos) << refusal(std::string(minimal) + " x");
+    EXPECT_NE(refusal(changed("1,", "NaN,")).find(":2:21: "), std::string::npos) << refusal(changed("1,", "NaN,"));
     EXPECT_NE(refusal(changed("1,", "1e999,")).find("number overflow"), std::string::npos);
+}
+
+TEST(Manifest, MessagesAreShortAndUtf8) {
+    EXPECT_LT(refusal(changed("small", std::string(100000, 'A'))).size(), 600U);
+    EXPECT_LT(refusal(changed("\"small\"", std::string(100000, '"'))).size(), 600U);
+    EXPECT_EQ(refusal(changed("small", "sm\xe4ll")).find('\xe4'), std::string::npos);
 }
 
 TEST(Manifest, OtherErrorsHaveAJsonPointer) {
