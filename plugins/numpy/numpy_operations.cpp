@@ -1,8 +1,8 @@
 // The operations, each by the function of NumPy that does it. They run on whatever array NumPy accepts there.
 
-#include <string>
+#include <vector>
 
-#include "arraybridge/error.hpp"
+#include "arraybridge/intensity_range.hpp"
 #include "numpy_dtypes.hpp"
 #include "numpy_library.hpp"
 
@@ -19,9 +19,93 @@ using python::Object;
 
 Object dtype_object(DType dtype) { return Object::steal(reinterpret_cast<PyObject*>(to_numpy_dtype(dtype))); }
 
+Object number(double value) { return checked(PyFloat_FromDouble(value)); }
+
 Object reduce(PyObject* module, const char* function, PyObject* array, const Axes& axes) {
     PyObject* arguments[] = {array};
     return call_with(attribute(module, function).get(), arguments, "axis", python::to_axis(axes).get());
+}
+
+/// The values as `dtype`: the array itself if it has that dtype.
+Object cast(PyObject* array, DType dtype) {
+    const Object descriptor = dtype_object(dtype);
+    PyObject* arguments[] = {descriptor.get()};
+    return call_with(attribute(array, "astype").get(), arguments, "copy", Py_False);
+}
+
+Object stack(PyObject* module, const std::vector<Object>& arrays) {
+    const Object list = checked(PyList_New(static_cast<Py_ssize_t>(arrays.size())));
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Object{arrays[i]}.release());
+    }
+    return call_method(module, "stack", list.get());
+}
+
+/// Whether NumPy counts the array's dtype among its own floating-point ones; those of ml_dtypes are not.
+bool has_floating_dtype(PyObject* array) {
+    const Object descriptor = attribute(array, "dtype");
+    return PyArray_DescrCheck(descriptor.get()) &&
+           PyTypeNum_ISFLOAT(reinterpret_cast<PyArray_Descr*>(descriptor.get())->type_num);
+}
+
+bool is_inexact(DType dtype) { return (dtype.code() == kDLFloat && dtype.bits() >= 16) || dtype.code() == kDLComplex; }
+
+void check_one_scale_per_plane(PyObject* array, std::size_t scales) {
+    const Shape shape = python::to_shape(attribute(array, "shape").get());
+    if (shape.empty()) {
+        PyErr_SetString(PyExc_IndexError, "an array without axes has no planes to normalize");
+        python::throw_error();
+    }
+    if (shape.front() != static_cast<std::int64_t>(scales)) {
+        PyErr_Format(PyExc_ValueError, "there are %zu scales for the %lld planes of the array's first axis", scales,
+                     static_cast<long long>(shape.front()));
+        python::throw_error();
+    }
+}
+
+Object plane_at(PyObject* array, std::size_t index) {
+    return checked(PySequence_GetItem(array, static_cast<Py_ssize_t>(index)));
+}
+
+/// A fresh array whose planes are divided where they are, which keeps its dtype.
+Object normalized_in_place(PyObject* module, PyObject* array, DType dtype,
+                           std::span<const std::optional<double>> scales) {
+    PyObject* arguments[] = {array};
+    Object normalized = call_with(attribute(module, "array").get(), arguments, "dtype", dtype_object(dtype).get());
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        if (!scales[i]) continue;
+        const Object plane = plane_at(normalized.get(), i);
+        const Object divided = checked(PyNumber_InPlaceTrueDivide(plane.get(), number(*scales[i]).get()));
+        // Needed where a plane is a single number: that one is no view of the array.
+        if (PySequence_SetItem(normalized.get(), static_cast<Py_ssize_t>(i), divided.get()) < 0) python::throw_error();
+    }
+    return normalized;
+}
+
+/// Dividing integers gives floating-point numbers, so that the planes decide together on the dtype of the result.
+Object normalized_by_stacking(PyObject* module, PyObject* array, DType dtype,
+                              std::span<const std::optional<double>> scales) {
+    std::vector<Object> planes(scales.size());
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        planes[i] = cast(plane_at(array, i).get(), dtype);
+        if (scales[i]) planes[i] = checked(PyNumber_TrueDivide(planes[i].get(), number(*scales[i]).get()));
+    }
+    return stack(module, planes);
+}
+
+/// The array's values spread from `lowest` to `highest` over what `dtype` holds, still in their own dtype. The first
+/// step makes a new array, which the others change.
+Object spread(PyObject* module, PyObject* array, PyObject* lowest, PyObject* highest, DType dtype) {
+    const Object extent = checked(PyNumber_Subtract(highest, lowest));
+    Object values = checked(PyNumber_Subtract(array, lowest));
+    values = checked(PyNumber_InPlaceTrueDivide(values.get(), extent.get()));
+    const std::optional<IntensityRange> range = intensity_range(dtype);
+    if (!range) return values;
+    values = checked(PyNumber_InPlaceMultiply(values.get(), number(range->scale).get()));
+    if (range->offset != 0.0) {
+        values = checked(PyNumber_InPlaceSubtract(values.get(), number(range->offset).get()));
+    }
+    return call_method(module, "clip", values.get(), number(range->lowest).get(), number(range->highest).get());
 }
 
 }  // namespace
@@ -42,11 +126,7 @@ NativeArray NumpyLibrary::sum(NativeArray array, const Axes& axes) {
     return native(reduce(module(), "sum", object(array), axes));
 }
 
-NativeArray NumpyLibrary::astype(NativeArray array, DType dtype) {
-    PyObject* arguments[] = {dtype_object(dtype).release()};
-    const Object held = Object::steal(arguments[0]);
-    return native(call_with(attribute(object(array), "astype").get(), arguments, "copy", Py_False));
-}
+NativeArray NumpyLibrary::astype(NativeArray array, DType dtype) { return native(cast(object(array), dtype)); }
 
 NativeArray NumpyLibrary::reshape(NativeArray array, const Shape& shape) {
     return native(call_method(object(array), "reshape", python::to_tuple(shape).get()));
@@ -77,12 +157,31 @@ NativeArray NumpyLibrary::logical_and(NativeArray left, NativeArray right) {
 }
 
 NativeArray NumpyLibrary::stack_arrays(std::span<const NativeArray> arrays, const Device& device) {
-    if (!device.is_host()) throw DeviceUnavailable("NumPy has no " + label(device) + " device");
-    const Object list = checked(PyList_New(static_cast<Py_ssize_t>(arrays.size())));
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Object::borrow(object(arrays[i])).release());
+    require_device(device);
+    std::vector<Object> objects(arrays.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) objects[i] = Object::borrow(object(arrays[i]));
+    return native(stack(module(), objects));
+}
+
+NativeArray NumpyLibrary::normalize_planes(NativeArray array, DType dtype,
+                                           std::span<const std::optional<double>> scales) {
+    check_one_scale_per_plane(object(array), scales.size());
+    const bool in_place = is_inexact(dtype) && !scales.empty();
+    return native(in_place ? normalized_in_place(module(), object(array), dtype, scales)
+                           : normalized_by_stacking(module(), object(array), dtype, scales));
+}
+
+NativeArray NumpyLibrary::scale_dtype(NativeArray array, DType dtype) {
+    Object values = Object::borrow(object(array));
+    if (has_floating_dtype(values.get()) && takes_spread_intensities(dtype)) {
+        const Object lowest = call_method(module(), "min", values.get());
+        const Object highest = call_method(module(), "max", values.get());
+        const Object constant = checked(PyObject_RichCompare(highest.get(), lowest.get(), Py_LE));
+        const int is_constant = PyObject_IsTrue(constant.get());
+        if (is_constant < 0) python::throw_error();
+        if (is_constant == 0) values = spread(module(), values.get(), lowest.get(), highest.get(), dtype);
     }
-    return native(call_method(module(), "stack", list.get()));
+    return native(call_method(values.get(), "astype", dtype_object(dtype).get()));
 }
 
 NativeArray NumpyLibrary::native_linspace(double start, double stop, std::int64_t count, bool endpoint) {
