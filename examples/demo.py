@@ -167,8 +167,13 @@ class Visit:
 
     @property
     def label(self) -> str:
-        """What the table calls it: "PyTorch", "PyTorch accelerator:0"."""
-        return self.library.display_name + ("" if self.device == HOST else f" {self.device.label}")
+        """What the table calls it."""
+        return label(self.library, self.device)
+
+
+def label(library: ArrayLibrary[Any], device: Device) -> str:
+    """ "PyTorch" in main memory, else with the device: "PyTorch accelerator:0"."""
+    return library.display_name + ("" if device == HOST else f" {device.label}")
 
 
 class KeepLast(ConversionObserver):
@@ -192,7 +197,8 @@ def hand_over(data: Any, source: ArrayLibrary[Any], target: ArrayLibrary[Any], d
     route = record.mechanism if record else "stays in place"
     shared = route in ("stays in place", "shared host buffer", "dlpack")
     copied = record.nbytes if record and not shared else 0
-    return result, HandOver(source.display_name, target.display_name, route, microseconds, copied, shared)
+    names = label(source, source.device_of(data)), label(target, device)
+    return result, HandOver(*names, route, microseconds, copied, shared)
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -280,6 +286,7 @@ def yes_no(value: bool) -> str:
 def draw(seen: Sequence[Visit], projection: Image, output: Path) -> None:
     """Writes the picture: how long each hand-over took and by which route, and the projection."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     hand_overs = [one for each in seen for one in each.hand_overs]
     figure = Figure(figsize=(12, 5), layout="constrained")
@@ -294,6 +301,8 @@ def draw(seen: Sequence[Visit], projection: Image, output: Path) -> None:
     left.set(
         xscale="log", xlabel="microseconds (green: memory is shared, orange: copied)", title="Hand-overs of the stack"
     )
+    left.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    left.xaxis.set_minor_formatter(NullFormatter())
     left.invert_yaxis()
     left.margins(x=0.6)
     left.spines[["top", "right"]].set_visible(False)
