@@ -121,6 +121,10 @@ std::string escape_pointer_segment(std::string_view segment) {
 
 Json parse_strict_json(std::string_view text, int max_depth) {
     if (text.starts_with("\xEF\xBB\xBF")) throw JsonError("1:1: starts with a byte order mark; save it as plain UTF-8");
+    // The parser takes a NUL for the end of the text, whatever follows.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+        throw JsonError(position(text, nul) + ": a NUL byte is not JSON");
+    }
     Builder builder(text, max_depth);
     Json::sax_parse(text.begin(), text.end(), &builder);
     return builder.take();

@@ -1,9 +1,8 @@
-#include <arraybridge/error.hpp>
-#include <arraybridge/manifest.hpp>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
+#include <arraybridge/error.hpp>
+#include <arraybridge/manifest.hpp>
 #include <filesystem>
 #include <string>
 
@@ -129,11 +128,13 @@ TEST(Manifest, SyntaxErrorsHaveALineAndAColumn) {
         << refusal("{\n  \"a\": 1,\n  oops}");
     EXPECT_TRUE(refusal("").starts_with("/folder/manifest.json:1:1: "));
     EXPECT_TRUE(refusal("\xEF\xBB\xBF{}").starts_with("/folder/manifest.json:1:1: starts with a byte order mark"));
-    EXPECT_NE(refusal(changed("Small", "Sm\xff"
-                                       "ll"))
+    EXPECT_NE(refusal(changed("Small",
+                              "Sm\xff"
+                              "ll"))
                   .find("/folder/manifest.json:2:"),
               std::string::npos);
-    EXPECT_NE(refusal(std::string(minimal) + " x").find(":4:3: "), std::string::npos) << refusal(std::string(minimal) + " x");
+    EXPECT_NE(refusal(std::string(minimal) + " x").find(":4:3: "), std::string::npos)
+        << refusal(std::string(minimal) + " x");
     EXPECT_NE(refusal(changed("1,", "NaN,")).find(":2:21: "), std::string::npos) << refusal(changed("1,", "NaN,"));
     EXPECT_NE(refusal(changed("1,", "1e999,")).find("number overflow"), std::string::npos);
 }
@@ -176,14 +177,16 @@ TEST(Manifest, RefusesWhatIsTooLargeOrTooDeep) {
 
 TEST(Manifest, RefusesBadNames) {
     for (const char* name : {"", "Torch", "1a", "_a", "a-b", "a b", "a\\n", "\\u0000", "a.b"}) {
-        EXPECT_NE(refusal(changed("\"small\"", "\"" + std::string(name) + "\"")).find("/name: "), std::string::npos) << name;
+        EXPECT_NE(refusal(changed("\"small\"", "\"" + std::string(name) + "\"")).find("/name: "), std::string::npos)
+            << name;
     }
     EXPECT_NE(refusal(changed("\"small\"", "\"" + std::string(65, 'a') + "\"")).find("/name: "), std::string::npos);
     EXPECT_NO_THROW(Manifest::parse(changed("\"small\"", "\"" + std::string(64, 'a') + "\""), "/folder/manifest.json"));
 }
 
 TEST(Manifest, KeepsTheSharedObjectInItsFolder) {
-    for (const char* object : {"../lib.so", "a/../../lib.so", "/lib.so", ".", "a//b", "a/", "", "C:\\\\lib.dll", "a\\u0000b"}) {
+    for (const char* object :
+         {"../lib.so", "a/../../lib.so", "/lib.so", ".", "a//b", "a/", "", "C:\\\\lib.dll", "a\\u0000b"}) {
         const std::string reason = refusal(changed("\"bin/lib.so\"", "\"" + std::string(object) + "\""));
         EXPECT_NE(reason.find("/plugin/shared_object: "), std::string::npos) << reason;
     }
@@ -204,7 +207,8 @@ TEST(Manifest, KeepsTheSharedObjectInItsFolderBehindLinksToo) {
 }
 
 TEST(Manifest, ReadSaysWhyAFileCannotBeRead) {
-    for (const std::string& path : {std::string("/nowhere/manifest.json"), std::string("/"), std::string("/dev/null")}) {
+    for (const std::string& path :
+         {std::string("/nowhere/manifest.json"), std::string("/"), std::string("/dev/null")}) {
         try {
             Manifest::read(path);
             ADD_FAILURE() << path;

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <arraybridge/registry.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@ protected:
         static bool used = false;
         if (used) GTEST_SKIP() << "takes a process of its own: run it through ctest, or alone with --gtest_filter";
         used = true;
-        for (const char* name : {"ARRAYBRIDGE_PLUGIN_PATH", "ARRAYBRIDGE_SELECT", "ARRAYBRIDGE_DISABLE"}) unsetenv(name);
+        for (const char* name : {"ARRAYBRIDGE_PLUGIN_PATH", "ARRAYBRIDGE_SELECT", "ARRAYBRIDGE_DISABLE"})
+            unsetenv(name);
         setenv("XDG_DATA_HOME", (scratch() / "data").c_str(), 1);
     }
 

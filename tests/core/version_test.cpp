@@ -1,6 +1,7 @@
+#include <gtest/gtest.h>
+
 #include <arraybridge/plugin.hpp>
 #include <arraybridge/version.hpp>
-#include <gtest/gtest.h>
 
 using namespace arraybridge;
 
