@@ -1,0 +1,53 @@
+#pragma once
+
+#include "arraybridge/python/python.hpp"
+#include "arraybridge/registry.hpp"
+
+namespace arraybridge::extension {
+
+/// A library of the registry as Python holds it. One per entry, made on first sight and kept for good.
+class Bound {
+public:
+    explicit Bound(const LibraryEntry& entry) noexcept : entry_(&entry) {}
+
+    const LibraryEntry& entry() const noexcept { return *entry_; }
+
+    /// The library, loaded on first use.
+    ArrayLibrary& library() {
+        if (library_ != nullptr) [[likely]] return *library_;
+        return load();
+    }
+
+    /// Whether its native arrays are Python objects. Otherwise Python sees them through ForeignArray. Once loaded.
+    bool is_python() const noexcept { return is_python_; }
+
+    /// The array behind a Python object, borrowed. Throws UnsupportedArray for an object that cannot be one.
+    NativeArray from_python(PyObject* object) {
+        return is_python_ ? NativeArray{object} : from_foreign(object);
+    }
+
+    /// The Python object for an array, whose reference is taken over. A new reference.
+    PyObject* to_python(NativeArray array) {
+        return is_python_ ? static_cast<PyObject*>(array.pointer) : to_foreign(array);
+    }
+
+private:
+    ArrayLibrary& load();
+    NativeArray from_foreign(PyObject* object) const;
+    PyObject* to_foreign(NativeArray array) const;
+
+    const LibraryEntry* entry_;
+    ArrayLibrary* library_ = nullptr;
+    bool is_python_ = false;
+};
+
+/// The binding of an entry.
+Bound& bind(const LibraryEntry& entry);
+
+/// The library called `name`. Throws UnknownLibrary and ManifestError. With sys.path told to the registry if it changed.
+Bound& bound_named(std::string_view name);
+
+/// Tells the registry where installed packages are, if that changed since it was last told. With the GIL held.
+void refresh_package_paths();
+
+}  // namespace arraybridge::extension

@@ -1,0 +1,67 @@
+#include "explain.hpp"
+
+#include "arraybridge/conversion.hpp"
+#include "arraybridge/python/call.hpp"
+#include "convert.hpp"
+#include "values.hpp"
+
+namespace arraybridge::extension {
+
+namespace {
+
+using python::checked;
+using python::Object;
+
+Object routes_of(const Explanation& explanation) {
+    Object routes = checked(PyTuple_New(static_cast<Py_ssize_t>(explanation.routes.size())));
+    for (std::size_t i = 0; i < explanation.routes.size(); ++i) {
+        const ExplainedRoute& route = explanation.routes[i];
+        const Object pair = checked(PyTuple_Pack(2, python::to_text(label(route.mechanism)).get(),
+                                                 python::to_text(route.reason).get()));
+        PyTuple_SET_ITEM(routes.get(), static_cast<Py_ssize_t>(i), Object::borrow(pair.get()).release());
+    }
+    return routes;
+}
+
+/// The array's own word for its size, where its memory could not be described without a copy.
+Object size_in_bytes(const Explanation& explanation, PyObject* data) {
+    if (explanation.nbytes >= 0) return checked(PyLong_FromLongLong(explanation.nbytes));
+    if (Object size = python::optional_attribute(data, "nbytes"); size && PyLong_Check(size.get())) return size;
+    return checked(PyLong_FromLong(0));
+}
+
+Explanation explained(PyObject* data, Bound& source, const Target& target, PyObject* device, CopyMode copy) {
+    try {
+        Bound& to = *target.library;
+        const Device where =
+            device == Py_None ? default_device(data, source, to, target.like) : device_from(device);
+        return explain_native(source.from_python(data), source.library(), to.library(), where, copy);
+    } catch (const FrameworkError& error) {
+        if (error.must_propagate()) throw;
+        Explanation failed;
+        failed.error = error.what();
+        return failed;
+    } catch (const Error& error) {
+        Explanation failed;
+        failed.error = error.what();
+        return failed;
+    }
+}
+
+}  // namespace
+
+Object explain(PyObject* data, PyObject* to, PyObject* device, PyObject* copy) {
+    Bound& source = source_of(data);
+    const Target target = target_from(to);
+    const Explanation explanation = explained(data, source, target, device, copy_mode_from(copy));
+    const Object mechanism =
+        explanation.mechanism ? python::to_text(label(*explanation.mechanism)) : Object::borrow(Py_None);
+    return checked(PyTuple_Pack(8, python::to_text(source.entry().name()).get(),
+                                device_to_python(explanation.source_device).get(),
+                                python::to_text(target.library->entry().name()).get(),
+                                device_to_python(explanation.target_device).get(),
+                                size_in_bytes(explanation, data).get(), mechanism.get(),
+                                python::to_text(explanation.error).get(), routes_of(explanation).get()));
+}
+
+}  // namespace arraybridge::extension
