@@ -93,17 +93,20 @@ Object normalized_by_stacking(PyObject* module, PyObject* array, DType dtype,
     return stack(module, planes);
 }
 
-/// The array's values spread from `lowest` to `highest` over what `dtype` holds, still in their own dtype. The first
-/// step makes a new array, which the others change.
+/// The array's values spread from `lowest` to `highest` over what `dtype` holds, still as floating-point numbers. The
+/// first step makes a new array, which the others change unless it is of a subclass: there operators may mean more.
 Object spread(PyObject* module, PyObject* array, PyObject* lowest, PyObject* highest, DType dtype) {
     const Object extent = checked(PyNumber_Subtract(highest, lowest));
     Object values = checked(PyNumber_Subtract(array, lowest));
-    values = checked(PyNumber_InPlaceTrueDivide(values.get(), extent.get()));
+    const bool in_place = PyArray_CheckExact(values.get());
+    values = checked((in_place ? PyNumber_InPlaceTrueDivide : PyNumber_TrueDivide)(values.get(), extent.get()));
     const std::optional<IntensityRange> range = intensity_range(dtype);
     if (!range) return values;
-    values = checked(PyNumber_InPlaceMultiply(values.get(), number(range->scale).get()));
+    const Object scale = number(range->scale);
+    values = checked((in_place ? PyNumber_InPlaceMultiply : PyNumber_Multiply)(values.get(), scale.get()));
     if (range->offset != 0.0) {
-        values = checked(PyNumber_InPlaceSubtract(values.get(), number(range->offset).get()));
+        const Object offset = number(range->offset);
+        values = checked((in_place ? PyNumber_InPlaceSubtract : PyNumber_Subtract)(values.get(), offset.get()));
     }
     return call_method(module, "clip", values.get(), number(range->lowest).get(), number(range->highest).get());
 }
