@@ -17,83 +17,71 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view manifest_name = "manifest.json";
 
-bool read_one(const fs::path& manifest, Source source, std::vector<Discovered>& found) {
+bool read_one(const fs::path& manifest, Source source, const TakeDiscovered& take) {
     auto reading = read_manifest(manifest);
-    if (!reading) return false;
-    found.push_back({source, manifest, *std::move(reading)});
-    return true;
+    if (reading) take({source, manifest, *std::move(reading)});
+    return reading.has_value();
 }
 
-void add_broken(Source source, const fs::path& path, std::string name, std::string reason,
-                std::vector<Discovered>& found) {
-    found.push_back({source, path, {std::nullopt, std::move(name), std::move(reason)}});
+Discovered broken(Source source, const fs::path& path, std::string name, std::string reason) {
+    return {source, path, {std::nullopt, std::move(name), std::move(reason)}};
 }
 
 /// Reads the manifest of each folder in `folder`, in the order of their names: the order in which a file system lists
 /// them must not decide which library is found.
-void read_subfolders(const fs::path& folder, Source source, std::vector<Discovered>& found) {
+void read_subfolders(const fs::path& folder, Source source, const TakeDiscovered& take) {
     std::vector<fs::path> subfolders;
     std::error_code error;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
         std::error_code ignored;
         if (entry->is_directory(ignored)) subfolders.push_back(entry->path());
     }
-    if (error) {
-        add_broken(source, folder, folder.filename().string(), "cannot be read: " + error.message(), found);
-    }
-    std::sort(subfolders.begin(), subfolders.end());
-    for (const fs::path& subfolder : subfolders) read_one(subfolder / manifest_name, source, found);
+    if (error) take(broken(source, folder, folder.filename().string(), "cannot be read: " + error.message()));
+    const auto by_text = [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); };
+    std::sort(subfolders.begin(), subfolders.end(), by_text);
+    for (const fs::path& subfolder : subfolders) read_one(subfolder / manifest_name, source, take);
 }
 
-void read_element(fs::path element, std::vector<Discovered>& found) {
+void read_element(fs::path element, const TakeDiscovered& take) {
     if (!element.has_filename()) element = element.parent_path();  // "folder/" and "folder" are one
     std::error_code error;
     const auto status = fs::status(element, error);
-    if (!fs::exists(status)) {
-        add_broken(Source::plugin_path, element, element.filename().string(),
-                   "ARRAYBRIDGE_PLUGIN_PATH names it, but " + (error && status.type() != fs::file_type::not_found
-                                                                   ? "it cannot be read: " + error.message()
-                                                                   : "there is no such file or folder"),
-                   found);
-    } else if (!fs::is_directory(status)) {
-        read_one(element, Source::plugin_path, found);
-    } else if (!read_one(element / manifest_name, Source::plugin_path, found)) {
-        read_subfolders(element, Source::plugin_path, found);
+    if (status.type() == fs::file_type::directory) {
+        const bool is_plugin = read_one(element / manifest_name, Source::plugin_path, take);
+        if (!is_plugin) read_subfolders(element, Source::plugin_path, take);
+    } else if (!read_one(element, Source::plugin_path, take)) {
+        take(broken(Source::plugin_path, element, element.filename().string(),
+                    "ARRAYBRIDGE_PLUGIN_PATH names it, but there is no such file or folder"));
     }
 }
 
 }  // namespace
 
-std::vector<Discovered> read_plugin_path(const std::vector<fs::path>& elements) {
-    std::vector<Discovered> found;
-    for (const fs::path& element : elements) read_element(element, found);
-    return found;
+void read_plugin_path(const std::vector<fs::path>& elements, const TakeDiscovered& take) {
+    for (const fs::path& element : elements) read_element(element, take);
 }
 
-std::vector<Discovered> read_plugin_folder(const fs::path& folder, Source source) {
-    std::vector<Discovered> found;
+void read_plugin_folder(const fs::path& folder, Source source, const TakeDiscovered& take) {
     std::error_code error;
-    if (fs::is_directory(folder, error)) read_subfolders(folder, source, found);
-    return found;
+    if (fs::is_directory(folder, error)) read_subfolders(folder, source, take);
 }
 
-std::vector<Discovered> read_packages(const std::vector<fs::path>& new_folders,
-                                      const std::vector<fs::path>& all_folders) {
-    std::vector<Discovered> found;
+void read_packages(const std::vector<fs::path>& new_folders, const std::vector<fs::path>& all_folders,
+                   const TakeDiscovered& take) {
     for (PackageManifest& package : find_package_manifests(new_folders, all_folders)) {
         if (package.manifest.empty()) {
-            add_broken(Source::package, package.announced, package.name, package.reason, found);
-        } else if (read_one(package.manifest, Source::package, found)) {
-            ManifestReading& reading = found.back().reading;
-            if (reading.manifest && reading.name != package.name) {
-                reading.reason = "is announced as '" + package.name + "' by " + package.announced.string() +
-                                 ", but calls itself '" + reading.name + "'";
-                reading.name = package.name;
-                reading.manifest.reset();
-            }
+            take(broken(Source::package, package.announced, package.name, package.reason));
+            continue;
         }
+        auto reading = read_manifest(package.manifest);
+        if (!reading) continue;  // it has gone since it was found
+        if (reading->manifest && reading->name != package.name) {
+            *reading = {std::nullopt, package.name,
+                        "is announced as '" + package.name + "' by " + package.announced.string() +
+                            ", but calls itself '" + reading->name + "'"};
+        }
+        take({Source::package, package.manifest, *std::move(reading)});
     }
-    return found;
 }
 
 fs::path find_own_plugins() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,18 @@ struct Discovered {
     ManifestReading reading;
 };
 
+/// Takes what is found, one after the other.
+using TakeDiscovered = std::function<void(Discovered)>;
+
 /// Reads the elements of ARRAYBRIDGE_PLUGIN_PATH: manifests, folders of plugins, folders of such folders.
-std::vector<Discovered> read_plugin_path(const std::vector<std::filesystem::path>& elements);
+void read_plugin_path(const std::vector<std::filesystem::path>& elements, const TakeDiscovered& take);
 
 /// Reads the folder that holds plugin folders; there need be no such folder.
-std::vector<Discovered> read_plugin_folder(const std::filesystem::path& folder, Source source);
+void read_plugin_folder(const std::filesystem::path& folder, Source source, const TakeDiscovered& take);
 
 /// Reads what the Python packages in `new_folders` announce; `all_folders` is where their files are looked for.
-std::vector<Discovered> read_packages(const std::vector<std::filesystem::path>& new_folders,
-                                      const std::vector<std::filesystem::path>& all_folders);
+void read_packages(const std::vector<std::filesystem::path>& new_folders,
+                   const std::vector<std::filesystem::path>& all_folders, const TakeDiscovered& take);
 
 /// <folder of libarraybridge>/arraybridge/plugins
 std::filesystem::path find_own_plugins();

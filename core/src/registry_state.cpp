@@ -78,14 +78,15 @@ const DiscoverySettings& Registry::State::settings() {
 
 /// Reads one more stage of the sources; false if there is none left.
 bool Registry::State::read_next_source() {
+    const auto take_it = [this](Discovered found) { take(std::move(found)); };
     if (!read_first_) {
         read_first_ = true;
-        take(read_plugin_path(settings().plugin_path));
-        take(read_plugin_folder(own_plugins, Source::own));
+        read_plugin_path(settings().plugin_path, take_it);
+        read_plugin_folder(own_plugins, Source::own, take_it);
     } else if (!read_next_packages()) {
         if (read_user_) return false;
         read_user_ = true;
-        if (!settings().user_folder.empty()) take(read_plugin_folder(settings().user_folder, Source::user));
+        if (!settings().user_folder.empty()) read_plugin_folder(settings().user_folder, Source::user, take_it);
     }
     publish();
     return true;
@@ -97,26 +98,22 @@ bool Registry::State::read_next_packages() {
         if (read_package_paths_.insert(path).second) unread.push_back(path);
     }
     if (unread.empty()) return false;
-    take(read_packages(unread, package_paths));
+    read_packages(unread, package_paths, [this](Discovered found) { take(std::move(found)); });
     return true;
 }
 
-void Registry::State::take(std::vector<Discovered> found) {
-    for (Discovered& one : found) {
-        if (!settings().filter.admits(one.reading.name)) continue;
-        if (!one.reading.manifest) {
-            take_broken(one);
-            continue;
-        }
-        const auto winner = by_name.find(one.reading.name);
-        if (winner == by_name.end()) {
-            insert(*std::move(one.reading.manifest), one.source, {});
-            continue;
-        }
-        const fs::path& path = winner->second->entry->manifest().path;
-        if (path == one.path) continue;  // one manifest, found through two sources
-        add_problem({one.reading.name, one.path, "is shadowed by " + path.string(), true});
+void Registry::State::take(Discovered found) {
+    const std::string& name = found.reading.name;
+    if (!settings().filter.admits(name)) return;
+    if (!found.reading.manifest) return take_broken(found);
+    const auto winner = by_name.find(name);
+    if (winner == by_name.end()) {
+        insert(*std::move(found.reading.manifest), found.source, {});
+        return;
     }
+    const fs::path& path = winner->second->entry->manifest().path;
+    if (path == found.path) return;  // one manifest, found through two sources
+    add_problem({name, found.path, "is shadowed by " + path.string(), true});
 }
 
 void Registry::State::take_broken(const Discovered& broken_one) {

@@ -76,7 +76,7 @@ private:
     const DiscoverySettings& settings();
     bool read_next_source();
     bool read_next_packages();
-    void take(std::vector<Discovered> found);
+    void take(Discovered found);
     void take_broken(const Discovered& broken_one);
     bool is_complete() const;
 

@@ -50,7 +50,7 @@ protected:
 
 // ----- what the manifest tells -----
 
-TEST_F(PluginLoaderTest, BadJson) { expect_bad_manifest("bad_json", "4:3: syntax error"); }
+TEST_F(PluginLoaderTest, BadJson) { expect_bad_manifest("bad_json", "4:16: syntax error while parsing object"); }
 TEST_F(PluginLoaderTest, WrongSchema) {
     expect_bad_manifest("wrong_schema", "/imports/alignment: 3 is not a power of two");
 }
