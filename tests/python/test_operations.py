@@ -155,7 +155,7 @@ def test_one_scale_per_plane(scales: list[float], numpy_library: Library, torch_
 def test_a_device_that_is_not_there(numpy_library: Library, torch_library: Library) -> None:
     nowhere = AcceleratorDevice(97)
     for library, array in ((numpy_library, image().numpy()), (torch_library, image())):
-        with pytest.raises(ValueError, match="accelerator:97 is unavailable; available devices are .*'host'"):
+        with pytest.raises(ValueError, match=r"accelerator:97 is unavailable; available devices are .*'host'"):
             library.stack_arrays([array], nowhere)
 
 

@@ -18,12 +18,15 @@ def oracle_python() -> str:
     default = HERE.parents[2] / ".venv-oracle" / "bin" / "python"
     python = os.environ.get("ARRAYBRIDGE_ORACLE_PYTHON", str(default))
     how = (
-        f"These tests compare with arraybridge {VERSION}: run `make oracle`, or install arraybridge=={VERSION}, numpy and "
-        "torch into an environment and put the path of its python into ARRAYBRIDGE_ORACLE_PYTHON."
+        f"These tests compare with arraybridge {VERSION}. Make the environment with `python3 -m venv .venv-oracle` and "
+        f"`.venv-oracle/bin/pip install arraybridge=={VERSION} numpy torch` at the root of the repository, or put the path "
+        "of the python of one into ARRAYBRIDGE_ORACLE_PYTHON."
     )
     question = "import importlib.metadata, numpy, torch; print(importlib.metadata.version('arraybridge'))"
     try:
-        answer = subprocess.run([python, "-c", question], capture_output=True, text=True, env=environment(), check=False)
+        answer = subprocess.run(
+            [python, "-c", question], capture_output=True, text=True, env=environment(), check=False
+        )
     except OSError as error:
         pytest.fail(f"{python} cannot be run ({error.strerror}). {how}", pytrace=False)
     if answer.stdout.strip() != VERSION:
