@@ -18,9 +18,10 @@ def oracle_python() -> str:
     default = HERE.parents[2] / ".venv-oracle" / "bin" / "python"
     python = os.environ.get("ARRAYBRIDGE_ORACLE_PYTHON", str(default))
     how = (
-        f"These tests compare with arraybridge {VERSION}. Make the environment with `python3 -m venv .venv-oracle` and "
-        f"`.venv-oracle/bin/pip install arraybridge=={VERSION} numpy torch` at the root of the repository, or put the path "
-        "of the python of one into ARRAYBRIDGE_ORACLE_PYTHON."
+        f"These tests compare with arraybridge {VERSION}. Make an environment at the root of the repository with "
+        "`python3 -m venv .venv-oracle` and "
+        f"`.venv-oracle/bin/pip install arraybridge=={VERSION} numpy torch`, "
+        "or put the path of the python of another one into ARRAYBRIDGE_ORACLE_PYTHON."
     )
     question = "import importlib.metadata, numpy, torch; print(importlib.metadata.version('arraybridge'))"
     try:
