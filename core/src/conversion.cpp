@@ -59,10 +59,10 @@ private:
     Device device_;
     CopyMode copy_;
 
-    TensorView tensor_;             // the source's memory
-    const void* address_ = nullptr; // where it began: the view itself is handed over
+    TensorView tensor_;              // the source's memory
+    const void* address_ = nullptr;  // where it began: the view itself is handed over
     std::int64_t nbytes_ = 0;
-    Array widened_;                 // keeps the shape that `tensor_` points to
+    Array widened_;  // keeps the shape that `tensor_` points to
 };
 
 // ----- carrying it out -----
@@ -140,7 +140,7 @@ Decline Conversion::carry(Mechanism mechanism, NativeArray& result) {
 }
 
 Decline Conversion::share(NativeArray& result) {
-    if (Decline unimportable = check_importable(tensor_, target_.manifest())) return unimportable;
+    if (Decline unimportable = check_layout(tensor_, target_.manifest())) return unimportable;
     return hand_over(tensor_, result);
 }
 
@@ -149,14 +149,14 @@ Decline Conversion::copy_into_target(NativeArray& result) {
     const Manifest& rules = target_.manifest();
     // An upload copies anyway, and so did an exporter that made fresh memory: no second copy if the target takes it.
     const bool fresh = (tensor_.flags & tensor_copied) != 0 || !device_.is_host();
-    if (fresh && !check_importable(tensor_, rules)) return hand_over(tensor_, result);
+    if (fresh && !check_layout(tensor_, rules)) return hand_over(tensor_, result);
     if (copy_ == CopyMode::as_needed && tensor_.nbytes() >= UnlockedScope::worthwhile_bytes) {
-        if (std::optional<TensorView> mapped = map_privately(tensor_); mapped && !check_importable(*mapped, rules)) {
+        if (std::optional<TensorView> mapped = map_privately(tensor_); mapped && !check_layout(*mapped, rules)) {
             return hand_over(*mapped, result);
         }
     }
     TensorView copy = copy_unlocked(tensor_);
-    if (Decline unimportable = check_importable(copy, rules)) return unimportable;
+    if (Decline unimportable = check_layout(copy, rules)) return unimportable;
     return hand_over(copy, result);
 }
 
@@ -191,7 +191,8 @@ void Conversion::export_source(CopyMode copy, bool to_host) {
 
 void Conversion::prepare(CopyMode copy) {
     export_source(copy, false);
-    if (target_has(tensor_.dtype())) [[likely]] return;
+    if (target_has(tensor_.dtype())) [[likely]]
+        return;
     const std::optional<DType> wider = wider_dtype();
     if (!wider) throw UnsupportedArray(missing_dtype());
     if (copy == CopyMode::never) throw CannotShare(missing_dtype());
@@ -286,9 +287,9 @@ void Conversion::explain_within(Explanation& explanation) {
         explanation.routes.push_back({Mechanism::stays_in_place, true, {}});
         return;
     }
-    const std::string why = same_place ? "a copy was asked for (copy=True)"
-                                       : "the array is on " + label(explanation.source_device) + ", not on " +
-                                             label(device_);
+    const std::string why = same_place
+                                ? "a copy was asked for (copy=True)"
+                                : "the array is on " + label(explanation.source_device) + ", not on " + label(device_);
     explanation.routes.push_back({Mechanism::stays_in_place, false, why});
     require_device_of(target_, device_);
     if (copy_ == CopyMode::never) throw CannotShare(why + ": bringing it there is a copy");
@@ -319,7 +320,7 @@ void Conversion::explain_between(Explanation& explanation) {
         if (!target_has(tensor_.dtype())) {
             why = missing_dtype();
             if (!wider_dtype()) throw UnsupportedArray(why);
-        } else if (const Decline unimportable = check_importable(tensor_, target_.manifest())) {
+        } else if (const Decline unimportable = check_layout(tensor_, target_.manifest())) {
             why = unimportable.reason();
         }
     }

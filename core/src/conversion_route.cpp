@@ -1,6 +1,7 @@
 #include "arraybridge/conversion_route.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace arraybridge {
@@ -26,14 +27,29 @@ std::array<std::array<std::atomic<std::uint8_t>, remembered>, remembered> pairs{
 Pair pair_of(const LibraryEntry& source, const LibraryEntry& target) {
     constexpr std::uint8_t known = 0x80;
     constexpr std::uint8_t numpy = 0x40;
-    if (source.id() >= remembered || target.id() >= remembered) return read_pair(source, target);
+    if ((source.id() | target.id()) >= remembered) return read_pair(source, target);
     std::atomic<std::uint8_t>& cell = pairs[source.id()][target.id()];
     const std::uint8_t seen = cell.load(std::memory_order_relaxed);
-    if ((seen & known) != 0) [[likely]] return {static_cast<Sharing>(seen & 0x0F), (seen & numpy) != 0};
+    if ((seen & known) != 0) [[likely]]
+        return {static_cast<Sharing>(seen & 0x0F), (seen & numpy) != 0};
     const Pair pair = read_pair(source, target);
-    cell.store(static_cast<std::uint8_t>(known | (pair.with_numpy ? numpy : 0) | static_cast<std::uint8_t>(pair.sharing)),
-               std::memory_order_relaxed);
+    cell.store(
+        static_cast<std::uint8_t>(known | (pair.with_numpy ? numpy : 0) | static_cast<std::uint8_t>(pair.sharing)),
+        std::memory_order_relaxed);
     return pair;
+}
+
+constexpr std::array buffer_then_copy{Mechanism::shared_host_buffer, Mechanism::host_copy};
+constexpr std::array dlpack_then_copy{Mechanism::dlpack, Mechanism::host_copy};
+constexpr std::array stays{Mechanism::stays_in_place};
+constexpr std::array moves{Mechanism::device_move};
+constexpr std::array copies{Mechanism::host_copy};
+
+/// Within one library.
+std::span<const Mechanism> within(const Device& source_device, const Device& target_device, CopyMode copy) {
+    if (source_device != target_device) return copy == CopyMode::never ? std::span<const Mechanism>{} : moves;
+    if (copy != CopyMode::always) return stays;
+    return source_device.is_host() ? std::span<const Mechanism>(copies) : moves;
 }
 
 }  // namespace
@@ -57,30 +73,20 @@ std::string_view label(Mechanism mechanism) noexcept {
 ConversionRoute ConversionRoute::between(const LibraryEntry& source, const Device& source_device,
                                          const LibraryEntry& target, const Device& target_device,
                                          CopyMode copy) noexcept {
-    ConversionRoute route;
-    if (&source == &target) {
-        route.sharing_ = Sharing::by_default;
-        const bool same_place = source_device == target_device;
-        if (same_place && copy != CopyMode::always) route.append(Mechanism::stays_in_place);
-        if (same_place && copy == CopyMode::always) {
-            route.append(source_device.is_host() ? Mechanism::host_copy : Mechanism::device_move);
-        }
-        if (!same_place && copy != CopyMode::never) route.append(Mechanism::device_move);
-        return route;
-    }
+    if (&source == &target) return {within(source_device, target_device, copy), Sharing::by_default};
     const bool on_host = source_device.is_host();
+    const DeviceKind kind = source_device.kind();
     const Pair pair = on_host ? pair_of(source, target) : Pair{Sharing::by_default, false};
-    const bool described = target.manifest().dlpack_import_from.contains(source_device.kind()) &&
-                           source.manifest().dlpack_export_from.contains(source_device.kind());
-    route.sharing_ = described ? pair.sharing : Sharing::never;
+    const bool described =
+        target.manifest().dlpack_import_from.contains(kind) && source.manifest().dlpack_export_from.contains(kind);
+    const Sharing sharing = described ? pair.sharing : Sharing::never;
     const Sharing needed = copy == CopyMode::never ? Sharing::on_request : Sharing::by_default;
-    // An accelerator's memory can be wrapped and then moved on within the target, but that is no sharing.
-    const bool same_kind = source_device.kind() == target_device.kind();
-    if (copy != CopyMode::always && route.sharing_ >= needed && same_kind) {
-        route.append(on_host && pair.with_numpy ? Mechanism::shared_host_buffer : Mechanism::dlpack);
-    }
-    if (copy != CopyMode::never) route.append(Mechanism::host_copy);
-    return route;
+    // What lies on another kind of device has to be copied there: that is no sharing.
+    const bool shared = copy != CopyMode::always && sharing >= needed && kind == target_device.kind();
+    const std::span<const Mechanism> best_first = pair.with_numpy ? buffer_then_copy : dlpack_then_copy;
+    const std::size_t first = shared ? 0 : 1;
+    const std::size_t last = copy == CopyMode::never ? 1 : 2;
+    return {best_first.subspan(first, last - first), sharing};
 }
 
 }  // namespace arraybridge

@@ -44,9 +44,9 @@ Plan make_plan(const TensorView& source) {
         if (extent == 1) continue;
         const Axis next{extent, strides.empty() ? step : strides[axis] * plan.itemsize, step};
         step *= extent;
-        if (count > 0 && reversed[static_cast<std::size_t>(count - 1)].from *
-                                 reversed[static_cast<std::size_t>(count - 1)].extent ==
-                             next.from) {
+        if (count > 0 &&
+            reversed[static_cast<std::size_t>(count - 1)].from * reversed[static_cast<std::size_t>(count - 1)].extent ==
+                next.from) {
             reversed[static_cast<std::size_t>(count - 1)].extent *= extent;
         } else {
             reversed[static_cast<std::size_t>(count++)] = next;
@@ -105,7 +105,8 @@ void copy_plane(const char* from, char* to, const Axis& outer, const Axis& inner
         for (std::int64_t j0 = 0; j0 < inner.extent; j0 += columns) {
             const std::int64_t width = std::min(columns, inner.extent - j0);
             for (std::int64_t i = i0; i < i1; ++i) {
-                row(from + i * outer.from + j0 * inner.from, inner.from, to + i * outer.to + j0 * inner.to, inner.to, width);
+                row(from + i * outer.from + j0 * inner.from, inner.from, to + i * outer.to + j0 * inner.to, inner.to,
+                    width);
             }
         }
     }

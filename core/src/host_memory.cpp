@@ -23,7 +23,8 @@ constexpr OwnerKind memory_owner{&release_memory};
 Owner allocate_host_memory(std::size_t bytes) {
     const bool large = bytes >= 2 * huge_page;
     void* memory = nullptr;
-    if (posix_memalign(&memory, large ? huge_page : copy_alignment, bytes == 0 ? 1 : bytes) != 0) throw std::bad_alloc();
+    if (posix_memalign(&memory, large ? huge_page : copy_alignment, bytes == 0 ? 1 : bytes) != 0)
+        throw std::bad_alloc();
 #if defined(__linux__)
     // Advice only: where huge pages are off the memory is just as usable.
     if (large) madvise(memory, bytes - bytes % huge_page, MADV_HUGEPAGE);

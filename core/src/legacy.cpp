@@ -36,8 +36,9 @@ ManagedTensor from_legacy(DLManagedTensor* tensor, bool immutable) {
 
 DLManagedTensor* to_legacy(ManagedTensor tensor, bool consumer_is_immutable) {
     if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && !consumer_is_immutable) {
-        throw CannotShare("read-only memory cannot go to a library that reads only DLPack from before 1.0 and has mutable "
-                          "arrays: that struct has no read-only flag");
+        throw CannotShare(
+            "read-only memory cannot go to a library that reads only DLPack from before 1.0 and has mutable "
+            "arrays: that struct has no read-only flag");
     }
     auto envelope = std::make_unique<LegacyEnvelope>();
     envelope->tensor = std::move(tensor);

@@ -32,13 +32,15 @@ void release_managed_tensor(void* object) noexcept {
 }
 constexpr OwnerKind managed_tensor_owner{&release_managed_tensor};
 
+/// Who has a reference to an envelope's tensor.
+enum class Holder : std::uint8_t { both, importer, caller };
+
 }  // namespace
 
 /// One allocation: this header, then the extents and the strides of the tensor.
 struct Envelope::State {
     DLManagedTensorVersioned tensor{};
-    std::atomic<std::uint32_t> references{1};
-    std::atomic<bool> importer_released{false};
+    std::atomic<Holder> holder{Holder::importer};
     Owner owner;
 
     std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -73,34 +75,39 @@ Envelope::State* Envelope::make_state(TensorView&& view) {
     return state;
 }
 
-void Envelope::drop(State* state) noexcept {
-    if (state->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void Envelope::destroy(State* state) noexcept {
     state->~State();
     std::free(state);
 }
 
 void Envelope::delete_by_importer(DLManagedTensorVersioned* tensor) noexcept {
     auto* state = static_cast<State*>(tensor->manager_ctx);
-    state->importer_released.store(true, std::memory_order_release);
-    drop(state);
+    // Once the caller has let go nobody else looks at the holder: a load is enough, and that is how nearly all end.
+    if (state->holder.load(std::memory_order_acquire) == Holder::importer ||
+        state->holder.exchange(Holder::caller, std::memory_order_acq_rel) == Holder::importer) {
+        destroy(state);
+    }
 }
 
 Envelope::Envelope(TensorView&& view) : state_(make_state(std::move(view))) {
-    state_->references.store(2, std::memory_order_relaxed);
+    state_->holder.store(Holder::both, std::memory_order_relaxed);
 }
 
 Envelope::Envelope(ManagedTensor tensor) : Envelope(std::move(tensor).into_view(HOST)) {}
 
 Envelope::~Envelope() {
-    if (!succeeded_ && !importer_released()) drop(state_);
-    drop(state_);
+    const bool alone = state_->holder.exchange(Holder::importer, std::memory_order_acq_rel) == Holder::caller;
+    // After a failure an importer that did not call the deleter never will.
+    if (alone || !succeeded_) destroy(state_);
 }
 
 void Envelope::give_back(TensorView& view) noexcept { view.owner = std::move(state_->owner); }
 
 DLManagedTensorVersioned* Envelope::tensor() const noexcept { return &state_->tensor; }
 
-bool Envelope::importer_released() const noexcept { return state_->importer_released.load(std::memory_order_acquire); }
+bool Envelope::importer_released() const noexcept {
+    return state_->holder.load(std::memory_order_acquire) == Holder::caller;
+}
 
 ManagedTensor::ManagedTensor(TensorView&& view) : tensor_(&Envelope::make_state(std::move(view))->tensor) {}
 

@@ -51,7 +51,8 @@ std::optional<FileMapping> find_mapping(std::uintptr_t address) {
             continue;
         }
         if (address < begin || address >= end || inode == 0) continue;
-        found = FileMapping{begin, end, offset, makedev(major_number, minor_number), static_cast<ino_t>(inode), line + path_at};
+        found = FileMapping{begin,         end, offset, makedev(major_number, minor_number), static_cast<ino_t>(inode),
+                            line + path_at};
         while (!found->path.empty() && found->path.back() == '\n') found->path.pop_back();
     }
     std::free(line);
@@ -93,7 +94,7 @@ std::optional<TensorView> map_privately(const TensorView& source) {
     if (!mapping || high > mapping->end) return std::nullopt;
     const int file = open(mapping->path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;
-    struct stat status {};
+    struct stat status{};
     // The path may lead to another file by now; only the very one that is mapped will do.
     const bool same = fstat(file, &status) == 0 && status.st_ino == mapping->inode && status.st_dev == mapping->device;
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

@@ -1,14 +1,11 @@
 #include "arraybridge/validate.hpp"
 
-#include <cstdlib>
-#include <limits>
+#include <algorithm>
 #include <string>
 
 namespace arraybridge {
 
 namespace {
-
-constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
 Decline check_extents(const DLTensor& tensor) {
     for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
@@ -42,7 +39,8 @@ bool reach_fits(const DLTensor& tensor, std::int64_t itemsize) {
         std::int64_t& side = reach < 0 ? backward : forward;
         if (__builtin_add_overflow(side, reach, &side)) return false;
     }
-    return forward <= int64_max / itemsize && backward >= -(int64_max / itemsize);
+    std::int64_t bytes = 0;
+    return !__builtin_mul_overflow(forward, itemsize, &bytes) && !__builtin_mul_overflow(backward, itemsize, &bytes);
 }
 
 bool strides_fit(const TensorView& tensor, StrideSupport support) {
@@ -79,7 +77,10 @@ Decline check_well_formed(const DLTensor& tensor) {
     const std::int64_t count = element_count(tensor);
     if (count == 0) return {};
     const auto itemsize = static_cast<std::int64_t>(DType{tensor.dtype}.itemsize());
-    if (count < 0 || count > int64_max / itemsize) return Decline{"a tensor's size in bytes does not fit into 64 bits"};
+    std::int64_t bytes = 0;
+    if (count < 0 || __builtin_mul_overflow(count, itemsize, &bytes)) {
+        return Decline{"a tensor's size in bytes does not fit into 64 bits"};
+    }
     if (!reach_fits(tensor, itemsize)) return Decline{"a tensor's strides reach further than 64 bits of address"};
     if (tensor.data == nullptr) return Decline{"a tensor with elements has no data"};
     return {};
@@ -94,11 +95,15 @@ Decline check_well_formed(const DLManagedTensorVersioned& tensor) {
 }
 
 Decline check_importable(const TensorView& tensor, const Manifest& manifest) {
-    const std::string& library = manifest.display_name;
-    const DType dtype = tensor.dtype();
-    if (!manifest.dtypes.contains(dtype)) {
-        return Decline{library + " has no dtype " + dtype.name() + "; it has " + manifest.dtypes.names()};
+    if (!manifest.dtypes.contains(tensor.dtype())) {
+        return Decline{manifest.display_name + " has no dtype " + tensor.dtype().name() + "; it has " +
+                       manifest.dtypes.names()};
     }
+    return check_layout(tensor, manifest);
+}
+
+Decline check_layout(const TensorView& tensor, const Manifest& manifest) {
+    const std::string& library = manifest.display_name;
     if (tensor.ndim() > manifest.max_ndim) {
         return Decline{library + " takes at most " + std::to_string(manifest.max_ndim) + " axes, not " +
                        std::to_string(tensor.ndim())};
@@ -106,9 +111,10 @@ Decline check_importable(const TensorView& tensor, const Manifest& manifest) {
     if (!strides_fit(tensor, manifest.strides)) {
         return Decline{library + " needs " + std::string(needed_strides(manifest.strides))};
     }
-    const std::size_t alignment = std::max<std::size_t>(manifest.alignment, dtype.itemsize());
+    const std::size_t alignment = std::max<std::size_t>(manifest.alignment, tensor.dtype().itemsize());
     const auto address = reinterpret_cast<std::uintptr_t>(tensor.data());
-    if (address % alignment != 0 && tensor.size() != 0) {
+    // Both are powers of two, and so is the greater one.
+    if ((address & (alignment - 1)) != 0 && tensor.size() != 0) {
         return Decline{library + " needs memory that starts at a multiple of " + std::to_string(alignment) + " bytes"};
     }
     if (tensor.is_read_only() && !manifest.imports_read_only) {

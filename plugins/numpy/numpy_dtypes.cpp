@@ -16,48 +16,31 @@ using python::attribute;
 using python::checked;
 using python::Object;
 
-/// NumPy's numbers of its own dtypes; the C types behind them follow the platform's sizes.
-constexpr DType signed_integer(std::size_t bytes) { return {kDLInt, static_cast<std::uint8_t>(8 * bytes)}; }
-constexpr DType unsigned_integer(std::size_t bytes) { return {kDLUInt, static_cast<std::uint8_t>(8 * bytes)}; }
-
-std::optional<DType> from_type_number(int number) {
-    switch (number) {
-        case NPY_BOOL:
-            return DType::boolean();
-        case NPY_BYTE:
-            return DType::int8();
-        case NPY_SHORT:
-            return DType::int16();
-        case NPY_INT:
-            return signed_integer(sizeof(int));
-        case NPY_LONG:
-            return signed_integer(sizeof(long));
-        case NPY_LONGLONG:
-            return signed_integer(sizeof(long long));
-        case NPY_UBYTE:
-            return DType::uint8();
-        case NPY_USHORT:
-            return DType::uint16();
-        case NPY_UINT:
-            return unsigned_integer(sizeof(unsigned int));
-        case NPY_ULONG:
-            return unsigned_integer(sizeof(unsigned long));
-        case NPY_ULONGLONG:
-            return unsigned_integer(sizeof(unsigned long long));
-        case NPY_HALF:
-            return DType::float16();
-        case NPY_FLOAT:
-            return DType::float32();
-        case NPY_DOUBLE:
-            return DType::float64();
-        case NPY_CFLOAT:
-            return DType::complex64();
-        case NPY_CDOUBLE:
-            return DType::complex128();
-        default:
-            return std::nullopt;
-    }
+/// NumPy's own dtypes by their numbers; the C types behind some follow the platform's sizes.
+constexpr auto make_own_dtypes() {
+    std::array<std::optional<DType>, NPY_NTYPES_LEGACY> own{};
+    const auto set = [&own](int number, DLDataTypeCode code, std::size_t bytes) {
+        own[static_cast<std::size_t>(number)] = DType{code, static_cast<std::uint8_t>(8 * bytes)};
+    };
+    set(NPY_BOOL, kDLBool, 1);
+    set(NPY_BYTE, kDLInt, 1);
+    set(NPY_SHORT, kDLInt, sizeof(short));
+    set(NPY_INT, kDLInt, sizeof(int));
+    set(NPY_LONG, kDLInt, sizeof(long));
+    set(NPY_LONGLONG, kDLInt, sizeof(long long));
+    set(NPY_UBYTE, kDLUInt, 1);
+    set(NPY_USHORT, kDLUInt, sizeof(unsigned short));
+    set(NPY_UINT, kDLUInt, sizeof(unsigned int));
+    set(NPY_ULONG, kDLUInt, sizeof(unsigned long));
+    set(NPY_ULONGLONG, kDLUInt, sizeof(unsigned long long));
+    set(NPY_HALF, kDLFloat, 2);
+    set(NPY_FLOAT, kDLFloat, 4);
+    set(NPY_DOUBLE, kDLFloat, 8);
+    set(NPY_CFLOAT, kDLComplex, 8);
+    set(NPY_CDOUBLE, kDLComplex, 16);
+    return own;
 }
+constexpr auto own_dtypes = make_own_dtypes();
 
 int to_type_number(DType dtype) {
     if (dtype == DType::boolean()) return NPY_BOOL;
@@ -87,7 +70,8 @@ bool comes_from_ml_dtypes(PyTypeObject* type) {
 }  // namespace
 
 std::optional<DType> from_numpy_dtype(PyArray_Descr* descriptor) {
-    if (descriptor->type_num < NPY_USERDEF) [[likely]] return from_type_number(descriptor->type_num);
+    const auto number = static_cast<std::size_t>(descriptor->type_num);
+    if (number < own_dtypes.size()) [[likely]] return own_dtypes[number];
     PyTypeObject* type = descriptor->typeobj;
     if (!comes_from_ml_dtypes(type)) return std::nullopt;
     const Object name = attribute(reinterpret_cast<PyObject*>(type), "__name__");

@@ -21,6 +21,7 @@ TorchDTypes::TorchDTypes(PyObject* torch) {
     for (const char* name : names) {
         if (python::Object found = python::optional_attribute(torch, name)) {
             pairs_.push_back({found.release(), *DType::parse(name)});
+            present_.insert(pairs_.back().dtype);
         }
     }
 }
@@ -37,13 +38,6 @@ PyObject* TorchDTypes::to_torch(DType dtype) const {
         if (pair.dtype == dtype) return pair.torch;
     }
     throw UnsupportedArray("the installed PyTorch has no dtype " + dtype.name());
-}
-
-bool TorchDTypes::contains(DType dtype) const noexcept {
-    for (const Pair& pair : pairs_) {
-        if (pair.dtype == dtype) return true;
-    }
-    return false;
 }
 
 }  // namespace arraybridge

@@ -19,7 +19,7 @@ public:
     /// The torch.dtype, borrowed. Throws UnsupportedArray if this version has none.
     PyObject* to_torch(DType dtype) const;
 
-    bool contains(DType dtype) const noexcept;
+    bool contains(DType dtype) const noexcept { return present_.contains(dtype); }
 
 private:
     struct Pair {
@@ -27,6 +27,7 @@ private:
         DType dtype;
     };
     std::vector<Pair> pairs_;
+    DTypeSet present_;
 };
 
 }  // namespace arraybridge

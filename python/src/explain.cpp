@@ -12,15 +12,16 @@ namespace {
 using python::checked;
 using python::Object;
 
-Object routes_of(const Explanation& explanation) {
-    Object routes = checked(PyTuple_New(static_cast<Py_ssize_t>(explanation.routes.size())));
-    for (std::size_t i = 0; i < explanation.routes.size(); ++i) {
-        const ExplainedRoute& route = explanation.routes[i];
+/// The mechanisms that are better than the one taken, each with the reason why it is declined.
+Object declined_routes(const Explanation& explanation) {
+    const Object routes = checked(PyList_New(0));
+    for (const ExplainedRoute& route : explanation.routes) {
+        if (route.taken) continue;
         const Object pair = checked(PyTuple_Pack(2, python::to_text(label(route.mechanism)).get(),
                                                  python::to_text(route.reason).get()));
-        PyTuple_SET_ITEM(routes.get(), static_cast<Py_ssize_t>(i), Object::borrow(pair.get()).release());
+        if (PyList_Append(routes.get(), pair.get()) < 0) python::throw_error();
     }
-    return routes;
+    return checked(PyList_AsTuple(routes.get()));
 }
 
 /// The array's own word for its size, where its memory could not be described without a copy.
@@ -61,7 +62,7 @@ Object explain(PyObject* data, PyObject* to, PyObject* device, PyObject* copy) {
                                 python::to_text(target.library->entry().name()).get(),
                                 device_to_python(explanation.target_device).get(),
                                 size_in_bytes(explanation, data).get(), mechanism.get(),
-                                python::to_text(explanation.error).get(), routes_of(explanation).get()));
+                                python::to_text(explanation.error).get(), declined_routes(explanation).get()));
 }
 
 }  // namespace arraybridge::extension

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -32,17 +31,17 @@ public:
                                    const Device& target_device, CopyMode copy = CopyMode::as_needed) noexcept;
 
     /// What is tried, in order. Never empty, except under CopyMode::never where nothing can be shared.
-    std::span<const Mechanism> candidates() const noexcept { return {candidates_.data(), count_}; }
+    std::span<const Mechanism> candidates() const noexcept { return candidates_; }
 
     /// How far the two libraries share main memory: why a shared route may not be among the candidates.
     Sharing sharing() const noexcept { return sharing_; }
 
 private:
-    void append(Mechanism mechanism) noexcept { candidates_[count_++] = mechanism; }
+    constexpr ConversionRoute(std::span<const Mechanism> candidates, Sharing sharing) noexcept
+        : candidates_(candidates), sharing_(sharing) {}
 
-    std::array<Mechanism, 5> candidates_{};
-    std::uint8_t count_ = 0;
-    Sharing sharing_ = Sharing::never;
+    std::span<const Mechanism> candidates_;  // one of a few constant lists
+    Sharing sharing_;
 };
 
 }  // namespace arraybridge

@@ -2,12 +2,14 @@
 
 #include <dlpack/dlpack.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "arraybridge/detail/dtype_table.hpp"
 #include "arraybridge/visibility.hpp"
 
 namespace arraybridge {
@@ -15,10 +17,10 @@ namespace arraybridge {
 /// The type of one array element, as DLPack describes it: a type code, its width in bits, and lanes (always 1 here).
 class ARRAYBRIDGE_API DType {
 public:
-    constexpr DType() noexcept : value_{kDLFloat, 32, 1} {}
-    constexpr explicit DType(DLDataType value) noexcept : value_(value) {}
+    constexpr DType() noexcept : DType(kDLFloat, 32) {}
+    constexpr explicit DType(DLDataType value) noexcept : word_(std::bit_cast<std::uint32_t>(value)) {}
     constexpr DType(DLDataTypeCode code, std::uint8_t bits) noexcept
-        : value_{static_cast<std::uint8_t>(code), bits, 1} {}
+        : word_(std::bit_cast<std::uint32_t>(DLDataType{static_cast<std::uint8_t>(code), bits, 1})) {}
 
     static constexpr DType boolean() noexcept { return {kDLBool, 8}; }
     static constexpr DType int8() noexcept { return {kDLInt, 8}; }
@@ -43,25 +45,27 @@ public:
     /// The name that `parse` reads; "code:bits" in digits for a combination that has none.
     std::string name() const;
 
-    constexpr DLDataType dlpack() const noexcept { return value_; }
-    constexpr std::uint8_t code() const noexcept { return value_.code; }
-    constexpr std::uint8_t bits() const noexcept { return value_.bits; }
-    constexpr std::uint16_t lanes() const noexcept { return value_.lanes; }
+    constexpr DLDataType dlpack() const noexcept { return std::bit_cast<DLDataType>(word_); }
+    constexpr std::uint8_t code() const noexcept { return dlpack().code; }
+    constexpr std::uint8_t bits() const noexcept { return dlpack().bits; }
+    constexpr std::uint16_t lanes() const noexcept { return dlpack().lanes; }
 
     /// Size of one element in bytes. A type narrower than a byte counts as one, the way NumPy stores it.
     constexpr std::size_t itemsize() const noexcept {
-        return ((static_cast<std::size_t>(value_.bits) * value_.lanes) + 7) / 8;
+        return ((static_cast<std::size_t>(bits()) * lanes()) + 7) / 8;
     }
 
     /// Position in the table of named dtypes, below 64: the bit that stands for it in a `DTypeSet`; -1 for no name.
-    int index() const noexcept;
-
-    friend constexpr bool operator==(const DType& a, const DType& b) noexcept {
-        return a.value_.code == b.value_.code && a.value_.bits == b.value_.bits && a.value_.lanes == b.value_.lanes;
+    constexpr int index() const noexcept {
+        if (lanes() != 1 || code() > 31) return -1;
+        return detail::dtype_index[detail::dtype_key(code(), bits())];
     }
 
+    friend constexpr bool operator==(DType, DType) noexcept = default;
+
 private:
-    DLDataType value_;
+    // One word: a struct of bytes would be written in pieces and read as a whole, which stalls every conversion.
+    std::uint32_t word_;
 };
 
 /// A set of named dtypes.

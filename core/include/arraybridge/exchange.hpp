@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,19 +17,20 @@ enum class CopyMode : std::uint8_t {
     always,     ///< share nothing with the source (`copy=True`)
 };
 
-/// Why something was not done. Empty (and free of allocation) when it was done.
+/// Why something was not done. One null pointer when it was done, which is nearly always.
 class [[nodiscard]] Decline {
 public:
     Decline() noexcept = default;
-    explicit Decline(std::string reason) : reason_(std::move(reason)), declined_(true) {}
+    explicit Decline(std::string reason) : reason_(std::make_unique<const std::string>(std::move(reason))) {}
 
     /// True when the step was declined.
-    explicit operator bool() const noexcept { return declined_; }
-    const std::string& reason() const noexcept { return reason_; }
+    explicit operator bool() const noexcept { return reason_ != nullptr; }
+
+    /// Precondition: it was declined.
+    const std::string& reason() const noexcept { return *reason_; }
 
 private:
-    std::string reason_;
-    bool declined_ = false;
+    std::unique_ptr<const std::string> reason_;
 };
 
 /// A stream of the device the data is on, as the array API standard numbers it: -1 asks for no synchronisation,

@@ -88,7 +88,7 @@ private:
 
     static State* make_state(TensorView&& view);
     static void delete_by_importer(DLManagedTensorVersioned* tensor) noexcept;
-    static void drop(State* state) noexcept;
+    static void destroy(State* state) noexcept;
 
     State* state_;
     bool succeeded_ = false;

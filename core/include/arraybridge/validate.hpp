@@ -23,4 +23,7 @@ ARRAYBRIDGE_API Decline check_well_formed(const DLManagedTensorVersioned& tensor
 /// alignment, and memory that may not be written to. Says what it cannot take and why.
 ARRAYBRIDGE_API Decline check_importable(const TensorView& tensor, const Manifest& manifest);
 
+/// Likewise for a tensor whose dtype the library is known to have.
+ARRAYBRIDGE_API Decline check_layout(const TensorView& tensor, const Manifest& manifest);
+
 }  // namespace arraybridge

@@ -88,17 +88,13 @@ void release_deferred() noexcept {
 }
 
 void release_reference(PyObject* object) noexcept {
-    if (!interpreter_alive()) return;  // PyGILState_Check would answer 1 after finalisation: "alive" comes first
-    if (PyGILState_Check() != 0) {
-        Py_DECREF(object);
-        return;
-    }
     const InFlight guard;
     if (!alive.load()) return;
     if (PyGILState_GetThisThreadState() == nullptr) {
         defer(object);
         return;
     }
+    // Costs next to nothing where the thread has the GIL already.
     const PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(object);
     PyGILState_Release(state);
