@@ -34,12 +34,12 @@ void read_texts(const ManifestValue& section, std::string_view key, const TextRu
                 std::vector<std::string>& out) {
     const auto list = section.optional(key);
     if (!list) return;
-    for (auto& [text, value] : list->texts(rule)) out.push_back(std::move(text));
+    for (const ManifestValue& value : list->texts(rule)) out.push_back(value.text(rule));
 }
 
 DeviceKinds read_device_kinds(const ManifestValue& list) {
     DeviceKinds kinds;
-    for (const auto& [text, value] : list.texts(rules::any)) {
+    for (const ManifestValue& value : list.texts(rules::any)) {
         kinds.insert(static_cast<DeviceKind>(value.choice(device_kinds)));
     }
     return kinds;
@@ -139,15 +139,18 @@ void read_abilities(const ManifestValue& root, Manifest& manifest) {
     manifest.device_kinds = read_device_kinds(devices);
     if (manifest.device_kinds.empty()) devices.fail("lists no device kind; a library has at least one");
     const ManifestValue dtypes = root.required("dtypes");
-    for (const auto& [text, value] : dtypes.texts(rules::dtype)) manifest.dtypes.insert(*DType::parse(text));
+    for (const ManifestValue& value : dtypes.texts(rules::any)) {
+        const auto dtype = DType::parse(value.text(rules::any));
+        if (!dtype) value.fail("is not a dtype; they are named as NumPy and ml_dtypes do, 'float32', 'bfloat16'");
+        manifest.dtypes.insert(*dtype);
+    }
     if (manifest.dtypes.empty()) dtypes.fail("lists no dtype; a library has at least one");
 
     if (const auto value = root.optional("mutable")) manifest.mutable_arrays = value->boolean();
     read_texts(root, "roles", rules::identifier, manifest.roles);
     if (const auto list = root.optional("operations")) {
-        for (auto& [text, value] : list->texts(rules::any)) {
-            value.choice(operations);
-            manifest.operations.push_back(std::move(text));
+        for (const ManifestValue& value : list->texts(rules::any)) {
+            manifest.operations.emplace_back(operations[value.choice(operations)]);
         }
     }
 }
@@ -176,7 +179,7 @@ void read_plugin(const ManifestValue& root, Manifest& manifest) {
     plugin.expect_object({"shared_object", "abi", "stamp", "runtime"});
 
     const ManifestValue object = plugin.required("shared_object");
-    const std::string relative = object.text(rules::relative_path);
+    const std::string& relative = object.text(rules::relative_path);
     const fs::path folder = manifest.path.parent_path();
     manifest.shared_object = folder / relative;
     std::error_code error;
@@ -187,7 +190,7 @@ void read_plugin(const ManifestValue& root, Manifest& manifest) {
         object.fail("'" + relative + "' leads outside the manifest's folder through a symbolic link");
     }
 
-    const std::string abi = plugin.required("abi").text(rules::abi);
+    const std::string& abi = plugin.required("abi").text(rules::abi);
     manifest.abi_major = static_cast<std::uint32_t>(std::stoul(abi));
     manifest.abi_minor = static_cast<std::uint32_t>(std::stoul(abi.substr(abi.find('.') + 1)));
     manifest.stamp = plugin.required("stamp").text(rules::printable);
@@ -218,6 +221,8 @@ void read_everything(const Json& document, Manifest& manifest, std::string& name
     read_plugin(root, manifest);
 }
 
+std::string folder_name(const fs::path& manifest) { return manifest.parent_path().filename().string(); }
+
 /// A message that quotes a manifest may be as long as that.
 std::string shortened(std::string text) {
     constexpr std::size_t enough = 500;
@@ -245,7 +250,7 @@ Sharing look_up(const std::map<std::string, Sharing, std::less<>>& table, std::s
 }  // namespace
 
 ManifestReading parse_manifest(std::string text, const fs::path& path) {
-    ManifestReading reading{Manifest{}, path.parent_path().filename().string(), {}};
+    ManifestReading reading{Manifest{}, {}, {}};
     reading.manifest->path = path;
     try {
         if (text.size() > Manifest::max_bytes) {
@@ -255,6 +260,7 @@ ManifestReading parse_manifest(std::string text, const fs::path& path) {
         reading.manifest->text = std::move(text);
     } catch (const JsonError& error) {
         reading.manifest.reset();
+        if (reading.name.empty()) reading.name = folder_name(path);
         reading.reason = shortened(error.what());
     }
     return reading;
@@ -266,7 +272,7 @@ std::optional<ManifestReading> read_manifest(const fs::path& path) {
         if (!text) return std::nullopt;
         return parse_manifest(*std::move(text), path);
     } catch (const std::runtime_error& error) {
-        return ManifestReading{std::nullopt, path.parent_path().filename().string(), error.what()};
+        return ManifestReading{std::nullopt, folder_name(path), error.what()};
     }
 }
 

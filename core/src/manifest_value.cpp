@@ -52,7 +52,7 @@ std::optional<ManifestValue> ManifestValue::optional(std::string_view key) const
     return ManifestValue(found->second, *document_);
 }
 
-std::string ManifestValue::text(const TextRule& rule) const {
+const std::string& ManifestValue::text(const TextRule& rule) const {
     if (!json_->is_string()) fail_type("a string");
     const auto& value = json_->get_ref<const std::string&>();
     if (!rule.holds(value)) fail(json_->dump() + " is not " + std::string(rule.meaning));
@@ -81,16 +81,18 @@ int ManifestValue::integer(int minimum, int maximum) const {
     return static_cast<int>(value);
 }
 
-std::vector<std::pair<std::string, ManifestValue>> ManifestValue::texts(const TextRule& rule) const {
+std::vector<ManifestValue> ManifestValue::texts(const TextRule& rule) const {
     if (!json_->is_array()) fail_type("an array");
-    std::vector<std::pair<std::string, ManifestValue>> all;
+    std::vector<ManifestValue> all;
     all.reserve(json_->size());
     for (const Json& element : *json_) {
         const ManifestValue value(element, *document_);
-        std::string text = value.text(rule);
-        const auto same = [&](const auto& other) { return other.first == text; };
+        const std::string& text = value.text(rule);
+        const auto same = [&](const ManifestValue& other) {
+            return other.json_->get_ref<const std::string&>() == text;
+        };
         if (std::any_of(all.begin(), all.end(), same)) value.fail("'" + text + "' is there twice; remove one");
-        all.emplace_back(std::move(text), value);
+        all.push_back(value);
     }
     return all;
 }

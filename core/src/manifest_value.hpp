@@ -35,15 +35,15 @@ public:
     ManifestValue required(std::string_view key) const;
     std::optional<ManifestValue> optional(std::string_view key) const;
 
-    std::string text(const TextRule& rule) const;
+    const std::string& text(const TextRule& rule) const;
     /// Which of `choices` the text is, as its place among them.
     std::size_t choice(std::span<const std::string_view> choices) const;
 
     bool boolean() const;
     int integer(int minimum, int maximum) const;
 
-    /// The elements of an array of texts, each of them there once.
-    std::vector<std::pair<std::string, ManifestValue>> texts(const TextRule& rule) const;
+    /// The elements of an array of texts that keep to `rule`, each of them there once.
+    std::vector<ManifestValue> texts(const TextRule& rule) const;
 
     /// The members of an object whose keys keep to `rule`.
     std::vector<std::pair<std::string, ManifestValue>> members(const TextRule& rule) const;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "arraybridge/dtype.hpp"
-
 namespace arraybridge::text_rules {
 
 namespace {
@@ -80,7 +78,5 @@ constinit const TextRule relative_path{
     "separated by '/', none of them '.' or '..'"};
 constinit const TextRule abi{[](std::string_view text) noexcept { return count_parts(text, '.', is_number) == 2; },
                              "a version of the binary interface, 'MAJOR.MINOR'"};
-constinit const TextRule dtype{[](std::string_view text) noexcept { return DType::parse(text).has_value(); },
-                               "a dtype; they are named as NumPy and ml_dtypes do, 'float32', 'bfloat16'"};
 
 }  // namespace arraybridge::text_rules

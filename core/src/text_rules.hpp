@@ -17,6 +17,5 @@ extern const TextRule distribution;   ///< what pip accepts
 extern const TextRule version;        ///< numbers joined by dots
 extern const TextRule relative_path;  ///< to a file below a folder
 extern const TextRule abi;            ///< "major.minor"
-extern const TextRule dtype;
 
 }  // namespace arraybridge::text_rules
