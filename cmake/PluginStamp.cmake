@@ -5,7 +5,6 @@ if(NOT DEFINED ARRAYBRIDGE_STAMP)
   set(_probe "${CMAKE_BINARY_DIR}/_arraybridge_stamp.cpp")
   file(WRITE "${_probe}" "#include <arraybridge/plugin.hpp>\n#include <cstdio>\nint main() {\n  std::printf(\"%d.%d;%s\", \
 ARRAYBRIDGE_ABI_MAJOR, ARRAYBRIDGE_ABI_MINOR, ARRAYBRIDGE_STAMP);\n}\n")
-  get_target_property(_includes arraybridge_core INTERFACE_INCLUDE_DIRECTORIES)
   try_run(_ran _compiled "${CMAKE_BINARY_DIR}/_arraybridge_stamp" "${_probe}"
           CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${ARRAYBRIDGE_CORE_INCLUDE_DIR};${ARRAYBRIDGE_DLPACK_INCLUDE_DIR}"
           CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
