@@ -19,8 +19,9 @@ constexpr std::string_view manifest_name = "manifest.json";
 
 bool read_one(const fs::path& manifest, Source source, const TakeDiscovered& take) {
     auto reading = read_manifest(manifest);
-    if (reading) take({source, manifest, *std::move(reading)});
-    return reading.has_value();
+    if (!reading) return false;
+    take({source, manifest, *std::move(reading)});
+    return true;
 }
 
 Discovered broken(Source source, const fs::path& path, std::string name, std::string reason) {

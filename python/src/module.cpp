@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "arraybridge/conversion_route.hpp"
 #include "arraybridge/plugin.hpp"
@@ -77,7 +78,7 @@ void add_registry_functions(py::module_& module) {
 /// Python's exceptions, and the core's, in the order of `set_error`.
 void translate(std::exception_ptr error) {
     try {
-        std::rethrow_exception(error);
+        std::rethrow_exception(std::move(error));
     } catch (const Error&) {
         set_error();
     }

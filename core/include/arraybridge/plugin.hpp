@@ -10,6 +10,10 @@
 #include "arraybridge/version.hpp"
 #include "arraybridge/visibility.hpp"
 
+#if defined(__GXX_ABI_VERSION)
+#include <cxxabi.h>
+#endif
+
 // ----- the stamp: what has to be the same for C++ objects to cross between two shared objects -----
 
 #define ARRAYBRIDGE_STRINGIFY_(x) #x
@@ -78,8 +82,7 @@ inline constexpr const char* plugin_symbol = "arraybridge_plugin";
 }  // namespace arraybridge
 
 #if defined(__GXX_ABI_VERSION)
-extern "C" void __cxa_throw(void*, void*, void (*)(void*));  // NOLINT: declared by the C++ ABI, needed for its address
-#define ARRAYBRIDGE_THROW_FUNCTION reinterpret_cast<const void*>(&__cxa_throw)
+#define ARRAYBRIDGE_THROW_FUNCTION reinterpret_cast<const void*>(&abi::__cxa_throw)
 #else
 #define ARRAYBRIDGE_THROW_FUNCTION nullptr
 #endif
