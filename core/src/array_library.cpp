@@ -46,14 +46,16 @@ Array ArrayLibrary::from_dlpack(ManagedTensor tensor, CopyMode copy) {
     if (const Decline bad = check_well_formed(*tensor.get())) throw InvalidTensor(bad.reason());
     const Device device = device_from_dlpack(tensor->dl_tensor.device);
     TensorView view = std::move(tensor).into_view(device);
-    const Decline unimportable = check_importable(view, manifest());
-    if (unimportable || copy == CopyMode::always) {
-        if (copy == CopyMode::never || !device.is_host() || !manifest().dtypes.contains(view.dtype())) {
-            throw CannotShare(unimportable.reason());
-        }
-        view = copy_on_host(view);
-    }
     const CallScope scope(*this);
+    if (!manifest().dtypes.contains(view.dtype()) || !supports(view.dtype())) {
+        throw UnsupportedArray(manifest().display_name + " has no dtype " + view.dtype().name());
+    }
+    const Decline unimportable = check_layout(view, manifest());
+    if (unimportable && (copy == CopyMode::never || !device.is_host())) throw CannotShare(unimportable.reason());
+    if (copy == CopyMode::always && !device.is_host()) {
+        throw CannotShare("a copy of a tensor on " + label(device) + " is made by the library that has it");
+    }
+    if (unimportable || copy == CopyMode::always) view = copy_on_host(view);
     NativeArray result;
     if (const Decline declined = import_tensor(view, {.device = device, .copy = copy}, result)) {
         throw CannotShare(declined.reason());

@@ -56,12 +56,11 @@ private:
     NativeArray array_;
     ArrayLibrary& source_;
     ArrayLibrary& target_;
-    Device device_;
+    const Device& device_;
     CopyMode copy_;
 
-    TensorView tensor_;              // the source's memory
-    const void* address_ = nullptr;  // where it began: the view itself is handed over
-    std::int64_t nbytes_ = 0;
+    TensorView tensor_;  // the source's memory; when it was handed over this still says what it was
+    bool exported_ = false;
     Array widened_;  // keeps the shape that `tensor_` points to
 };
 
@@ -94,10 +93,7 @@ NativeArray Conversion::run_within(ConversionRecord* record) {
     }
     if (record != nullptr) {
         record->source_device = source_device;
-        if (nbytes_ == 0) {
-            TensorView view;
-            if (!target_.export_tensor(result, {.copy = CopyMode::never}, view)) nbytes_ = view.nbytes();
-        }
+        if (!exported_) exported_ = !target_.export_tensor(result, {.copy = CopyMode::never}, tensor_);
         fill_in(*record, mechanism, result, {});
     }
     return result;
@@ -185,8 +181,7 @@ void Conversion::export_source(CopyMode copy, bool to_host) {
         }
     }
     if (const Decline bad = check_well_formed(tensor_.dlpack())) throw InvalidTensor(bad.reason());
-    address_ = tensor_.data();
-    nbytes_ = tensor_.nbytes();
+    exported_ = true;
 }
 
 void Conversion::prepare(CopyMode copy) {
@@ -222,16 +217,16 @@ void Conversion::widen(DType wider) {
 bool Conversion::shares_memory_with(NativeArray result) const {
     TensorView view;
     if (target_.export_tensor(result, {.copy = CopyMode::never}, view)) return false;
-    return view.data() == address_ && (tensor_.flags & tensor_copied) == 0;
+    return view.data() == tensor_.data() && (tensor_.flags & tensor_copied) == 0;
 }
 
 void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeArray result, Declined declined) const {
     record.source_library = source_.name();
     record.target_library = target_.name();
     record.target_device = device_;
-    record.nbytes = nbytes_;
+    record.nbytes = exported_ ? tensor_.nbytes() : 0;
     const bool claims_sharing = mechanism == Mechanism::dlpack || mechanism == Mechanism::shared_host_buffer;
-    if (claims_sharing && !shares_memory_with(result) && nbytes_ != 0 && device_.is_host()) {
+    if (claims_sharing && !shares_memory_with(result) && record.nbytes != 0 && device_.is_host()) {
         declined.emplace_back(mechanism, "the result begins at another address");
         mechanism = Mechanism::host_copy;
     }

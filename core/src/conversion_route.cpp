@@ -10,14 +10,20 @@ namespace {
 
 /// What two manifests say about a pair of libraries.
 struct Pair {
-    Sharing sharing;
+    Sharing sharing;  // of main memory
     bool with_numpy;  // on one side: then the shared mechanism has another name
 };
 
+/// Whether the target can wrap what the source describes on this kind of device.
+bool is_described(const LibraryEntry& source, const LibraryEntry& target, DeviceKind kind) {
+    return target.manifest().dlpack_import_from.contains(kind) && source.manifest().dlpack_export_from.contains(kind);
+}
+
 Pair read_pair(const LibraryEntry& source, const LibraryEntry& target) {
+    const bool described = is_described(source, target, DeviceKind::host);
     const Sharing out = source.manifest().exports_to(target.name());
     const Sharing in = target.manifest().imports_from(source.name());
-    return {std::min(out, in), source.name() == "numpy" || target.name() == "numpy"};
+    return {described ? std::min(out, in) : Sharing::never, source.name() == "numpy" || target.name() == "numpy"};
 }
 
 // Both sides' statements are looked up by name once per pair; after that a conversion reads one byte.
@@ -74,19 +80,18 @@ ConversionRoute ConversionRoute::between(const LibraryEntry& source, const Devic
                                          const LibraryEntry& target, const Device& target_device,
                                          CopyMode copy) noexcept {
     if (&source == &target) return {within(source_device, target_device, copy), Sharing::by_default};
-    const bool on_host = source_device.is_host();
     const DeviceKind kind = source_device.kind();
-    const Pair pair = on_host ? pair_of(source, target) : Pair{Sharing::by_default, false};
-    const bool described =
-        target.manifest().dlpack_import_from.contains(kind) && source.manifest().dlpack_export_from.contains(kind);
-    const Sharing sharing = described ? pair.sharing : Sharing::never;
+    const Pair pair = pair_of(source, target);
+    const Sharing sharing = kind == DeviceKind::host       ? pair.sharing
+                            : is_described(source, target, kind) ? Sharing::by_default
+                                                                 : Sharing::never;
     const Sharing needed = copy == CopyMode::never ? Sharing::on_request : Sharing::by_default;
     // What lies on another kind of device has to be copied there: that is no sharing.
     const bool shared = copy != CopyMode::always && sharing >= needed && kind == target_device.kind();
-    const std::span<const Mechanism> best_first = pair.with_numpy ? buffer_then_copy : dlpack_then_copy;
-    const std::size_t first = shared ? 0 : 1;
-    const std::size_t last = copy == CopyMode::never ? 1 : 2;
-    return {best_first.subspan(first, last - first), sharing};
+    const bool copied = copy != CopyMode::never;
+    const std::array<Mechanism, 2>& best_first =
+        pair.with_numpy && kind == DeviceKind::host ? buffer_then_copy : dlpack_then_copy;
+    return {{best_first.data() + (shared ? 0 : 1), best_first.data() + (copied ? 2 : 1)}, sharing};
 }
 
 }  // namespace arraybridge

@@ -1,6 +1,5 @@
 #include "arraybridge/managed_tensor.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -46,6 +45,10 @@ struct Envelope::State {
     std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 };
 
+#if defined(__GNUC__) && !defined(__clang__)
+// Shapes are short: a call of memmove for two or three numbers would cost more than all the rest here.
+[[gnu::optimize("no-tree-loop-distribute-patterns")]]
+#endif
 Envelope::State* Envelope::make_state(TensorView&& view) {
     const DLTensor& source = view.dlpack();
     const auto ndim = static_cast<std::size_t>(source.ndim);
@@ -55,17 +58,14 @@ Envelope::State* Envelope::make_state(TensorView&& view) {
     DLTensor& tensor = state->tensor.dl_tensor;
     tensor = source;
     tensor.shape = state->extents();
-    std::copy_n(source.shape, ndim, tensor.shape);
+    tensor.strides = tensor.shape + ndim;
     // DLPack 1.2 asks for strides also where they follow from the shape.
-    tensor.strides = state->extents() + ndim;
-    if (source.strides != nullptr) {
-        std::copy_n(source.strides, ndim, tensor.strides);
-    } else {
-        std::int64_t step = 1;
-        for (std::size_t axis = ndim; axis-- > 0;) {
-            tensor.strides[axis] = step;
-            step *= tensor.shape[axis];
-        }
+    std::int64_t step = 1;
+    for (std::size_t axis = ndim; axis-- > 0;) {
+        const std::int64_t extent = source.shape[axis];
+        tensor.shape[axis] = extent;
+        tensor.strides[axis] = source.strides == nullptr ? step : source.strides[axis];
+        step *= extent;
     }
     state->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     state->tensor.manager_ctx = state;
@@ -89,7 +89,7 @@ void Envelope::delete_by_importer(DLManagedTensorVersioned* tensor) noexcept {
     }
 }
 
-Envelope::Envelope(TensorView&& view) : state_(make_state(std::move(view))) {
+Envelope::Envelope(TensorView&& view) : state_(make_state(std::move(view))), tensor_(&state_->tensor) {
     state_->holder.store(Holder::both, std::memory_order_relaxed);
 }
 
@@ -102,8 +102,6 @@ Envelope::~Envelope() {
 }
 
 void Envelope::give_back(TensorView& view) noexcept { view.owner = std::move(state_->owner); }
-
-DLManagedTensorVersioned* Envelope::tensor() const noexcept { return &state_->tensor; }
 
 bool Envelope::importer_released() const noexcept {
     return state_->holder.load(std::memory_order_acquire) == Holder::caller;

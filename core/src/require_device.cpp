@@ -22,9 +22,7 @@ std::string as_tuple(const std::vector<Device>& devices) {
 
 }  // namespace
 
-void require_device_of(ArrayLibrary& library, const Device& device) {
-    // Main memory needs no question to the framework: the manifest says whether it is there.
-    if (device.is_host() && library.manifest().device_kinds.contains(DeviceKind::host)) return;
+void ask_for_device(ArrayLibrary& library, const Device& device) {
     const std::vector<Device> available = library.devices();
     if (std::find(available.begin(), available.end(), device) != available.end()) return;
     throw DeviceUnavailable(library.manifest().display_name + " device " + label(device) +

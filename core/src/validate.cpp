@@ -7,40 +7,41 @@ namespace arraybridge {
 
 namespace {
 
-Decline check_extents(const DLTensor& tensor) {
-    for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
-        if (tensor.shape[axis] < 0) {
-            return Decline{"axis " + std::to_string(axis) + " has the extent " + std::to_string(tensor.shape[axis]) +
-                           "; an extent cannot be negative"};
-        }
-    }
-    return {};
-}
+/// How far a tensor reaches, found in one pass: every array that crosses goes through here.
+struct Reach {
+    std::int64_t count;     // elements
+    std::int64_t forward;   // elements from the first one to the furthest after it
+    std::int64_t backward;  // and before it, negative
+    bool negative_extent;
+    bool empty;
+    bool overflow;
+};
 
-/// Number of elements; -1 on overflow.
-std::int64_t element_count(const DLTensor& tensor) {
+Reach reach_of(const DLTensor& tensor) {
     std::int64_t count = 1;
-    bool overflow = false;
-    for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
-        if (tensor.shape[axis] == 0) return 0;
-        overflow |= __builtin_mul_overflow(count, tensor.shape[axis], &count);
-    }
-    return overflow ? -1 : count;
-}
-
-/// Whether the byte distance from the first element to any other fits into an int64.
-bool reach_fits(const DLTensor& tensor, std::int64_t itemsize) {
-    if (tensor.strides == nullptr) return true;  // compact: the reach is the size, checked before
     std::int64_t forward = 0;
     std::int64_t backward = 0;
+    bool negative = false;
+    bool empty = false;
+    bool overflow = false;
     for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
-        std::int64_t reach = 0;
-        if (__builtin_mul_overflow(tensor.shape[axis] - 1, tensor.strides[axis], &reach)) return false;
-        std::int64_t& side = reach < 0 ? backward : forward;
-        if (__builtin_add_overflow(side, reach, &side)) return false;
+        const std::int64_t extent = tensor.shape[axis];
+        negative |= extent < 0;
+        empty |= extent == 0;
+        overflow |= __builtin_mul_overflow(count, extent, &count);
+        if (tensor.strides == nullptr) continue;  // compact: its size says it all
+        std::int64_t step = 0;
+        overflow |= __builtin_mul_overflow(extent - 1, tensor.strides[axis], &step);
+        overflow |= __builtin_add_overflow(forward, std::max<std::int64_t>(step, 0), &forward);
+        overflow |= __builtin_add_overflow(backward, std::min<std::int64_t>(step, 0), &backward);
     }
+    return {count, forward, backward, negative, empty, overflow};
+}
+
+/// Whether as many elements fit into 63 bits of address.
+bool bytes_fit(std::int64_t elements, std::int64_t itemsize) {
     std::int64_t bytes = 0;
-    return !__builtin_mul_overflow(forward, itemsize, &bytes) && !__builtin_mul_overflow(backward, itemsize, &bytes);
+    return !__builtin_mul_overflow(elements, itemsize, &bytes);
 }
 
 bool strides_fit(const TensorView& tensor, StrideSupport support) {
@@ -58,6 +59,14 @@ bool strides_fit(const TensorView& tensor, StrideSupport support) {
     return true;
 }
 
+std::string text_of_shape(const DLTensor& tensor) {
+    std::string text = "(";
+    for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
+        text += (axis == 0 ? "" : ", ") + std::to_string(tensor.shape[axis]);
+    }
+    return text + ")";
+}
+
 std::string_view needed_strides(StrideSupport support) {
     return support == StrideSupport::compact ? "row-major memory without gaps" : "strides that are not negative";
 }
@@ -73,15 +82,15 @@ Decline check_well_formed(const DLTensor& tensor) {
                        std::to_string(tensor.dtype.lanes) + " lanes; both must be 1 or more"};
     }
     if (tensor.ndim > 0 && tensor.shape == nullptr) return Decline{"a tensor with axes has no shape"};
-    if (Decline bad = check_extents(tensor)) return bad;
-    const std::int64_t count = element_count(tensor);
-    if (count == 0) return {};
+    const Reach reach = reach_of(tensor);
+    if (reach.negative_extent) return Decline{"a tensor has a negative extent: its shape is " + text_of_shape(tensor)};
+    if (reach.empty) return {};
     const auto itemsize = static_cast<std::int64_t>(DType{tensor.dtype}.itemsize());
-    std::int64_t bytes = 0;
-    if (count < 0 || __builtin_mul_overflow(count, itemsize, &bytes)) {
-        return Decline{"a tensor's size in bytes does not fit into 64 bits"};
+    if (reach.overflow || !bytes_fit(reach.count, itemsize) || !bytes_fit(reach.forward, itemsize) ||
+        !bytes_fit(reach.backward, itemsize)) {
+        return Decline{"a tensor's size or strides reach further than 64 bits of address: its shape is " +
+                       text_of_shape(tensor)};
     }
-    if (!reach_fits(tensor, itemsize)) return Decline{"a tensor's strides reach further than 64 bits of address"};
     if (tensor.data == nullptr) return Decline{"a tensor with elements has no data"};
     return {};
 }

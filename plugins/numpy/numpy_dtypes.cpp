@@ -16,9 +16,12 @@ using python::attribute;
 using python::checked;
 using python::Object;
 
+constexpr DType no_dtype{DLDataType{0, 0, 0}};
+
 /// NumPy's own dtypes by their numbers; the C types behind some follow the platform's sizes.
 constexpr auto make_own_dtypes() {
-    std::array<std::optional<DType>, NPY_NTYPES_LEGACY> own{};
+    std::array<DType, NPY_NTYPES_LEGACY> own;
+    own.fill(no_dtype);
     const auto set = [&own](int number, DLDataTypeCode code, std::size_t bytes) {
         own[static_cast<std::size_t>(number)] = DType{code, static_cast<std::uint8_t>(8 * bytes)};
     };
@@ -69,13 +72,13 @@ bool comes_from_ml_dtypes(PyTypeObject* type) {
 
 }  // namespace
 
-std::optional<DType> from_numpy_dtype(PyArray_Descr* descriptor) {
+DType from_numpy_dtype(PyArray_Descr* descriptor) {
     const auto number = static_cast<std::size_t>(descriptor->type_num);
     if (number < own_dtypes.size()) [[likely]] return own_dtypes[number];
     PyTypeObject* type = descriptor->typeobj;
-    if (!comes_from_ml_dtypes(type)) return std::nullopt;
+    if (!comes_from_ml_dtypes(type)) return no_dtype;
     const Object name = attribute(reinterpret_cast<PyObject*>(type), "__name__");
-    return DType::parse(PyUnicode_AsUTF8(name.get()));
+    return DType::parse(PyUnicode_AsUTF8(name.get())).value_or(no_dtype);
 }
 
 PyArray_Descr* to_numpy_dtype(DType dtype) {

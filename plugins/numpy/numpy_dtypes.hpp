@@ -1,15 +1,13 @@
 #pragma once
 
-#include <optional>
-
 #include "arraybridge/dtype.hpp"
 #include "numpy_api.hpp"
 
 namespace arraybridge {
 
-/// What DLPack calls the dtype of an array: NumPy's own numbers and ml_dtypes' types. Empty for all others (structured,
-/// datetime, object, strings, long double). The byte order is not looked at.
-std::optional<DType> from_numpy_dtype(PyArray_Descr* descriptor);
+/// What DLPack calls the dtype of an array: NumPy's own numbers and ml_dtypes' types. A dtype without a name (`index()`
+/// is -1) for all others: structured, datetime, object, strings, long double. The byte order is not looked at.
+DType from_numpy_dtype(PyArray_Descr* descriptor);
 
 /// A new reference to NumPy's dtype. Imports ml_dtypes for what only that package has, and throws NotInstalled, naming
 /// it, if it is missing. Throws UnsupportedArray for a dtype that neither has.

@@ -110,8 +110,8 @@ Object NumpyLibrary::plain_array(NativeArray array) {
 
 Decline NumpyLibrary::export_array(PyArrayObject* array, const ExportRequest& request, TensorView& out) {
     PyArray_Descr* descriptor = PyArray_DESCR(array);
-    const std::optional<DType> dtype = from_numpy_dtype(descriptor);
-    if (!dtype) {
+    const DType dtype = from_numpy_dtype(descriptor);
+    if (dtype.index() < 0) {
         throw UnsupportedArray("the NumPy dtype " + text_of(reinterpret_cast<PyObject*>(descriptor)) +
                                " has no counterpart in other libraries; convert it with .astype() first");
     }
@@ -123,13 +123,13 @@ Decline NumpyLibrary::export_array(PyArrayObject* array, const ExportRequest& re
     tensor.data = PyArray_DATA(array);
     tensor.device = {kDLCPU, 0};
     tensor.ndim = PyArray_NDIM(array);
-    tensor.dtype = dtype->dlpack();
+    tensor.dtype = dtype.dlpack();
     static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
     tensor.shape = reinterpret_cast<std::int64_t*>(PyArray_SHAPE(array));
     tensor.strides = out.stride_storage().data();
     tensor.byte_offset = 0;
     out.device = HOST;
-    out.flags = dtype->bits() < 8 ? tensor_padded : 0U;
+    out.flags = dtype.bits() < 8 ? tensor_padded : 0U;
     if (!PyArray_ISWRITEABLE(array)) {
         out.flags |= tensor_read_only;
         if (is_file_backed(array)) out.flags |= tensor_file_backed;

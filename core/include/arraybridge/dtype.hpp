@@ -56,7 +56,7 @@ public:
     }
 
     /// Position in the table of named dtypes, below 64: the bit that stands for it in a `DTypeSet`; -1 for no name.
-    constexpr int index() const noexcept {
+    [[gnu::always_inline]] constexpr int index() const noexcept {
         if (lanes() != 1 || code() > 31) return -1;
         return detail::dtype_index[detail::dtype_key(code(), bits())];
     }

@@ -71,7 +71,7 @@ public:
     ~Envelope();
 
     /// The tensor to hand to the importer.
-    DLManagedTensorVersioned* tensor() const noexcept;
+    DLManagedTensorVersioned* tensor() const noexcept { return tensor_; }
 
     /// To be called when the importer reported success: from now on it owns its reference.
     void import_succeeded() noexcept { succeeded_ = true; }
@@ -91,6 +91,7 @@ private:
     static void destroy(State* state) noexcept;
 
     State* state_;
+    DLManagedTensorVersioned* tensor_;  // inside the state
     bool succeeded_ = false;
 };
 

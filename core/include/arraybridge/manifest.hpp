@@ -62,6 +62,19 @@ struct ARRAYBRIDGE_API Manifest {
     /// Reads a manifest from text. `path` is where its relative paths start and what messages name.
     static Manifest parse(std::string_view text, const std::filesystem::path& path);
 
+    // What every conversion looks at comes first and lies close together.
+
+    DeviceKinds device_kinds;        ///< where it can place arrays
+    DeviceKinds dlpack_import_from;  ///< device kinds whose memory it can wrap
+    DeviceKinds dlpack_export_from;  ///< device kinds whose memory it can describe
+    bool legacy_dlpack = false;      ///< speaks only the struct of before DLPack 1.0
+    std::uint32_t alignment = 1;  ///< bytes; what it needs of an imported address, besides the dtype's own alignment
+    StrideSupport strides = StrideSupport::compact;
+    bool imports_read_only = false;  ///< can hold memory that nobody may write to
+    bool mutable_arrays = true;      ///< its arrays can be written to
+    std::int32_t max_ndim = 64;
+    DTypeSet dtypes;  ///< upper bound of what it has
+
     std::filesystem::path path;           ///< the manifest file
     std::string name;                     ///< what the library is asked for by: "torch"
     std::string display_name;             ///< what people call it: "PyTorch"
@@ -81,20 +94,8 @@ struct ARRAYBRIDGE_API Manifest {
     std::string minimum_version;               ///< oldest version that works; may be empty
     std::vector<std::pair<std::string, std::string>> environment;  ///< variables set, unless set already, before import
 
-    DeviceKinds device_kinds;        ///< where it can place arrays
-    DeviceKinds dlpack_import_from;  ///< device kinds whose memory it can wrap
-    DeviceKinds dlpack_export_from;  ///< device kinds whose memory it can describe
-    bool legacy_dlpack = false;      ///< speaks only the struct of before DLPack 1.0
-
     std::map<std::string, Sharing, std::less<>> export_sharing;  ///< by partner; "*" is everybody else
     std::map<std::string, Sharing, std::less<>> import_sharing;
-
-    std::uint32_t alignment = 1;  ///< bytes; what it needs of an imported address, besides the dtype's own alignment
-    StrideSupport strides = StrideSupport::compact;
-    bool imports_read_only = false;  ///< can hold memory that nobody may write to
-    bool mutable_arrays = true;      ///< its arrays can be written to
-    std::int32_t max_ndim = 64;
-    DTypeSet dtypes;  ///< upper bound of what it has
 
     std::vector<std::string> roles;                ///< names of Python role classes its library object is an instance of
     std::vector<std::string> operations;           ///< the operations of `ArrayLibrary` and `ArrayMath` that it has

@@ -63,15 +63,16 @@ private:
     using Factory = std::function<std::unique_ptr<ArrayLibrary>(const LibraryEntry&)>;
 
     LibraryEntry(Manifest manifest, Source source, std::uint32_t id, Factory factory)
-        : manifest_(std::move(manifest)), source_(source), id_(id), factory_(std::move(factory)) {}
+        : id_(id), source_(source), manifest_(std::move(manifest)), factory_(std::move(factory)) {}
 
     ArrayLibrary& load() const;
 
-    const Manifest manifest_;
-    const Source source_;
+    // One cache line for all that a conversion reads: these and the first fields of the manifest.
+    alignas(64) mutable std::atomic<ArrayLibrary*> library_{nullptr};
     const std::uint32_t id_;
+    const Source source_;
+    const Manifest manifest_;
     const Factory factory_;  // empty: the shared object's own
-    mutable std::atomic<ArrayLibrary*> library_{nullptr};
 };
 
 /// What a language runtime offers to plugins that are written for it.

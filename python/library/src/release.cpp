@@ -21,6 +21,7 @@ std::atomic<bool> alive{false};
 std::atomic<std::uint64_t> in_flight{0};        // threads between looking at `alive` and giving the GIL back
 std::atomic<Deferred*> deferred{nullptr};       // a stack; emptied as a whole, so there is no ABA problem
 std::atomic<bool> drain_requested{false};
+PyThreadState* main_thread = nullptr;           // written before `alive` is set
 
 int drain_from_interpreter(void*) {
     drain_requested.store(false, std::memory_order_relaxed);
@@ -37,6 +38,33 @@ void defer(PyObject* object) noexcept {
         // A full queue of pending calls is no loss: every export drains the list too.
         if (Py_AddPendingCall(&drain_from_interpreter, nullptr) != 0) drain_requested.store(false);
     }
+}
+
+/// The interpreter's first thread state, which is the main thread's: it is the one that shuts the interpreter down.
+PyThreadState* find_main_thread() {
+    PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    while (PyThreadState* older = PyThreadState_Next(state)) state = older;
+    return state;
+}
+
+/// The thread state that has the GIL, whichever thread it belongs to; null if none has.
+PyThreadState* holder_of_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/// `here` is this thread's state. PyGILState_Ensure and Release do the same and look everything up twice.
+void release_in_known_thread(PyObject* object, PyThreadState* here) noexcept {
+    if (holder_of_gil() == here) {
+        Py_DECREF(object);
+        return;
+    }
+    PyEval_RestoreThread(here);
+    Py_DECREF(object);
+    PyEval_SaveThread();
 }
 
 /// Counts a thread as being on its way to the GIL, unless the interpreter is already on its way out.
@@ -71,6 +99,7 @@ void start_releasing() {
     const Object hook = checked(PyCFunction_New(&stop_method, nullptr));
     const Object atexit = checked(PyImport_ImportModule("atexit"));
     checked(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
+    main_thread = find_main_thread();
     alive.store(true);
 }
 
@@ -88,16 +117,20 @@ void release_deferred() noexcept {
 }
 
 void release_reference(PyObject* object) noexcept {
-    const InFlight guard;
-    if (!alive.load()) return;
-    if (PyGILState_GetThisThreadState() == nullptr) {
-        defer(object);
+    if (!interpreter_alive()) return;
+    PyThreadState* here = PyGILState_GetThisThreadState();
+    if (here == main_thread) {
+        // The exit hook runs in this very thread: it cannot begin while we are here.
+        release_in_known_thread(object, here);
         return;
     }
-    // Costs next to nothing where the thread has the GIL already.
-    const PyGILState_STATE state = PyGILState_Ensure();
-    Py_DECREF(object);
-    PyGILState_Release(state);
+    const InFlight guard;
+    if (!alive.load()) return;
+    if (here != nullptr) {
+        release_in_known_thread(object, here);
+    } else {
+        defer(object);
+    }
 }
 
 }  // namespace arraybridge::python
