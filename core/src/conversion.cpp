@@ -204,10 +204,14 @@ std::string Conversion::missing_dtype() const {
            target_.manifest().dtypes.names();
 }
 
-/// Goes on with the source's values in a wider dtype of the same kind: the source library makes them.
+/// Goes on with the source's values in a wider dtype of the same kind: the source library makes them. From an alias that
+/// is nothing but the memory: a tensor of PyTorch may track a gradient, and so would what is computed from it.
 void Conversion::widen(DType wider) {
+    NativeArray alias;
+    const Decline no_alias = source_.import_tensor(tensor_, {.device = tensor_.device}, alias);
+    const Array held = no_alias ? Array{} : Array::adopt(source_, alias);
+    widened_ = Array::adopt(source_, source_.astype(no_alias ? array_ : alias, wider));
     tensor_ = TensorView{};
-    widened_ = Array::adopt(source_, source_.astype(array_, wider));
     export_source(CopyMode::as_needed, false);
     tensor_.flags |= tensor_copied;
 }

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
 void release_memory(void* object) noexcept { std::free(object); }
-constexpr OwnerKind memory_owner{&release_memory};
 
 }  // namespace
 
@@ -29,7 +28,7 @@ Owner allocate_host_memory(std::size_t bytes) {
     // Advice only: where huge pages are off the memory is just as usable.
     if (large) madvise(memory, bytes - bytes % huge_page, MADV_HUGEPAGE);
 #endif
-    return Owner{memory, memory_owner};
+    return Owner{memory, &release_memory};
 }
 
 }  // namespace arraybridge

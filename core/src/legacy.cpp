@@ -15,7 +15,6 @@ struct LegacyDeleter {
 };
 
 void release_legacy(void* object) noexcept { LegacyDeleter{}(static_cast<DLManagedTensor*>(object)); }
-constexpr OwnerKind legacy_owner{&release_legacy};
 
 /// The older struct, and the tensor that it stands in front of.
 struct LegacyEnvelope {
@@ -30,7 +29,7 @@ ManagedTensor from_legacy(DLManagedTensor* tensor, bool immutable) {
     TensorView view;
     view.dlpack() = tensor->dl_tensor;
     view.flags = immutable ? tensor_read_only : 0U;
-    view.owner = Owner{guard.release(), legacy_owner};
+    view.owner = Owner{guard.release(), &release_legacy};
     return ManagedTensor{std::move(view)};
 }
 

@@ -29,7 +29,6 @@ void release_managed_tensor(void* object) noexcept {
     auto* tensor = static_cast<DLManagedTensorVersioned*>(object);
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
-constexpr OwnerKind managed_tensor_owner{&release_managed_tensor};
 
 /// Who has a reference to an envelope's tensor.
 enum class Holder : std::uint8_t { both, importer, caller };
@@ -59,12 +58,14 @@ Envelope::State* Envelope::make_state(TensorView&& view) {
     tensor = source;
     tensor.shape = state->extents();
     tensor.strides = tensor.shape + ndim;
-    // DLPack 1.2 asks for strides also where they follow from the shape.
+    // DLPack 1.2 asks for strides also where they follow from the shape. Steps that are never taken are made those of
+    // a compact tensor, for importers that cannot bear a negative one.
+    const bool compact = source.strides == nullptr || view.size() == 0;
     std::int64_t step = 1;
     for (std::size_t axis = ndim; axis-- > 0;) {
         const std::int64_t extent = source.shape[axis];
         tensor.shape[axis] = extent;
-        tensor.strides[axis] = source.strides == nullptr ? step : source.strides[axis];
+        tensor.strides[axis] = compact || extent <= 1 ? step : source.strides[axis];
         step *= extent;
     }
     state->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -114,7 +115,7 @@ TensorView ManagedTensor::into_view(Device device) && {
     view.dlpack() = tensor_->dl_tensor;
     view.flags = from_dlpack_flags(tensor_->flags);
     view.device = device;
-    view.owner = Owner{release(), managed_tensor_owner};
+    view.owner = Owner{release(), &release_managed_tensor};
     return view;
 }
 

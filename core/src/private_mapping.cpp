@@ -46,11 +46,14 @@ std::optional<FileMapping> find_mapping(std::uintptr_t address) {
         unsigned minor_number = 0;
         std::uint64_t inode = 0;
         int path_at = 0;
-        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNx64 " %x:%x %" SCNu64 " %n", &begin, &end, &offset,
-                        &major_number, &minor_number, &inode, &path_at) < 6) {
+        char access[5] = {};
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &begin, &end, access,
+                        &offset, &major_number, &minor_number, &inode, &path_at) < 7) {
             continue;
         }
         if (address < begin || address >= end || inode == 0) continue;
+        // A private mapping may have pages of its own, which the file does not have.
+        if (access[3] != 's') break;
         found = FileMapping{begin,         end, offset, makedev(major_number, minor_number), static_cast<ino_t>(inode),
                             line + path_at};
         while (!found->path.empty() && found->path.back() == '\n') found->path.pop_back();
@@ -70,7 +73,6 @@ void release_mapping(void* object) noexcept {
     munmap(mapping->address, mapping->length);
     delete mapping;
 }
-constexpr OwnerKind mapping_owner{&release_mapping};
 
 /// Lowest and one past the highest address that the elements use.
 std::pair<std::uintptr_t, std::uintptr_t> reach(const TensorView& tensor) {
@@ -109,7 +111,7 @@ std::optional<TensorView> map_privately(const TensorView& source) {
     if (address == MAP_FAILED) return std::nullopt;
 
     TensorView view;
-    view.owner = Owner{new PrivateMapping{address, length}, mapping_owner};
+    view.owner = Owner{new PrivateMapping{address, length}, &release_mapping};
     view.flags = tensor_copied | (source.flags & tensor_padded);
     view.device = HOST;
     DLTensor& tensor = view.dlpack();

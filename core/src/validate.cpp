@@ -53,8 +53,9 @@ bool strides_fit(const TensorView& tensor, StrideSupport support) {
         case StrideSupport::non_negative:
             break;
     }
-    for (const std::int64_t stride : tensor.strides()) {
-        if (stride < 0) return false;
+    // The step along an axis with one element is never taken, and without elements none is.
+    for (std::size_t axis = 0; axis < tensor.strides().size(); ++axis) {
+        if (tensor.strides()[axis] < 0 && tensor.shape()[axis] > 1) return tensor.size() == 0;
     }
     return true;
 }

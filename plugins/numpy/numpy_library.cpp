@@ -25,7 +25,7 @@ void delete_owner(PyObject* capsule) { delete static_cast<Owner*>(PyCapsule_GetP
 
 /// Takes the owner of the view over as a Python object.
 Object base_object(TensorView& tensor) {
-    if (tensor.owner.kind() == &python::python_owner) {
+    if (tensor.owner.is(&python::release_owner)) {
         return Object::steal(static_cast<PyObject*>(tensor.owner.take()));
     }
     auto owner = std::make_unique<Owner>();
@@ -50,6 +50,15 @@ bool element_strides(PyArrayObject* array, npy_intp itemsize, std::int64_t* out)
 std::string text_of(PyObject* object) {
     const Object text = checked(PyObject_Str(object));
     return PyUnicode_AsUTF8(text.get());
+}
+
+/// The array's dtype in DLPack's words. Throws UnsupportedArray, naming it, if there are none.
+DType require_dtype(PyArrayObject* array) {
+    PyArray_Descr* descriptor = PyArray_DESCR(array);
+    const DType dtype = from_numpy_dtype(descriptor);
+    if (dtype.index() >= 0) [[likely]] return dtype;
+    throw UnsupportedArray("the NumPy dtype " + text_of(reinterpret_cast<PyObject*>(descriptor)) +
+                           " has no counterpart in other libraries; convert it with .astype() first");
 }
 
 }  // namespace
@@ -94,6 +103,7 @@ Decline NumpyLibrary::export_tensor(NativeArray array, const ExportRequest& requ
 Object NumpyLibrary::plain_array(NativeArray array) {
     PyObject* source = object(array);
     if (PyArray_Check(source)) {
+        require_dtype(as_array(source));
         const Object mask = python::optional_attribute(source, "_mask");
         if (mask && mask.get() != Py_None) {
             const Object masked = python::call_method(mask.get(), "any");
@@ -110,11 +120,7 @@ Object NumpyLibrary::plain_array(NativeArray array) {
 
 Decline NumpyLibrary::export_array(PyArrayObject* array, const ExportRequest& request, TensorView& out) {
     PyArray_Descr* descriptor = PyArray_DESCR(array);
-    const DType dtype = from_numpy_dtype(descriptor);
-    if (dtype.index() < 0) {
-        throw UnsupportedArray("the NumPy dtype " + text_of(reinterpret_cast<PyObject*>(descriptor)) +
-                               " has no counterpart in other libraries; convert it with .astype() first");
-    }
+    const DType dtype = require_dtype(array);
     if (!PyArray_ISNBO(descriptor->byteorder)) return export_copy(array, "foreign byte order", request, out);
     DLTensor& tensor = out.dlpack();
     if (!element_strides(array, PyArray_ITEMSIZE(array), out.stride_storage().data())) {
@@ -135,7 +141,7 @@ Decline NumpyLibrary::export_array(PyArrayObject* array, const ExportRequest& re
         if (is_file_backed(array)) out.flags |= tensor_file_backed;
     }
     Py_INCREF(array);
-    out.owner = Owner{array, python::python_owner};
+    out.owner = Owner{array, &python::release_owner};
     return {};
 }
 

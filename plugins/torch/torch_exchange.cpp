@@ -51,12 +51,15 @@ bool read_extents(const Object& tuple, std::array<std::int64_t, max_ndim>& stora
 }  // namespace
 
 TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes) : dtypes_(&dtypes) {
-    if (!python_was_asked_for()) api_ = find_api(tensor_type);
+    if (const DLPackExchangeAPI* api = python_was_asked_for() ? nullptr : find_api(tensor_type)) {
+        describe_ = api->dltensor_from_py_object_no_sync;
+        import_ = api->managed_tensor_to_py_object_no_sync;
+    }
     untyped_storage_ = attribute(reinterpret_cast<PyObject*>(tensor_type), "untyped_storage").release();
     untyped_storage_c_ = function_without_arguments(untyped_storage_);
     const Object utilities = checked(PyImport_ImportModule("torch.utils.dlpack"));
     from_dlpack_ = attribute(utilities.get(), "from_dlpack").release();
-    if (api_ == nullptr) versioned_ = reads_versioned_capsules();
+    if (import_ == nullptr) versioned_ = reads_versioned_capsules();
 }
 
 // ----- describing -----
@@ -64,19 +67,30 @@ TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtype
 bool TorchExchange::describe(PyObject* tensor, TensorView& out) const {
     // The storage first: it is what a functorch wrapper has not, for which the C function gives garbage.
     Object storage = Object::steal(call_without_arguments(untyped_storage_, untyped_storage_c_, tensor));
-    const bool described = storage && (api_ != nullptr ? api_->dltensor_from_py_object_no_sync(tensor, &out.dlpack()) == 0
-                                                       : describe_by_python(tensor, out));
+    const bool described = storage && (describe_ != nullptr ? describe_(tensor, &out.dlpack()) == 0
+                                                            : describe_by_python(tensor, out));
     if (!described) {
+        // What torch cannot describe is looked at more closely; an interrupt is the caller's.
+        if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) python::throw_error();
         PyErr_Clear();
         return false;
     }
     out.flags = 0;
     out.device = out.dlpack().device.device_type == kDLCPU ? HOST : device_from_dlpack(out.dlpack().device);
-    out.owner = Owner{storage.release(), python::python_owner};
+    out.owner = Owner{storage.release(), &python::release_owner};
     return true;
 }
 
 bool TorchExchange::describe_by_python(PyObject* tensor, TensorView& out) const {
+    try {
+        return read_attributes(tensor, out);
+    } catch (const python::PythonError& error) {
+        error.restore();
+        return false;
+    }
+}
+
+bool TorchExchange::read_attributes(PyObject* tensor, TensorView& out) const {
     const Object layout = attribute(tensor, "layout");
     const Object dtype_object = attribute(tensor, "dtype");
     const std::optional<DType> dtype = dtypes_->from_torch(dtype_object.get());
@@ -108,14 +122,14 @@ bool TorchExchange::describe_by_python(PyObject* tensor, TensorView& out) const 
 // ----- importing -----
 
 Object TorchExchange::import(TensorView& tensor) const {
-    if (api_ != nullptr) return import_by_c(tensor);
+    if (import_ != nullptr) return import_by_c(tensor);
     return versioned_ ? import_by_python(tensor) : import_by_legacy_capsule(tensor);
 }
 
 Object TorchExchange::import_by_c(TensorView& tensor) const {
     Envelope envelope(std::move(tensor));
     void* result = nullptr;
-    if (api_->managed_tensor_to_py_object_no_sync(envelope.tensor(), &result) != 0) {
+    if (import_(envelope.tensor(), &result) != 0) {
         envelope.give_back(tensor);
         python::throw_error();
     }

@@ -17,7 +17,7 @@ class TorchExchange {
 public:
     TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes);
 
-    bool uses_c_functions() const noexcept { return api_ != nullptr; }
+    bool uses_c_functions() const noexcept { return import_ != nullptr; }
 
     /// Describes a tensor of exactly the type torch.Tensor or Parameter. The view owns the tensor's storage and not the
     /// tensor, because `tensor.data = ...` and `tensor.set_()` exchange the storage under a living tensor. False, with
@@ -30,13 +30,15 @@ public:
 
 private:
     bool describe_by_python(PyObject* tensor, TensorView& out) const;
+    bool read_attributes(PyObject* tensor, TensorView& out) const;
     python::Object import_by_c(TensorView& tensor) const;
     python::Object import_by_python(TensorView& tensor) const;
     python::Object import_by_legacy_capsule(TensorView& tensor) const;
     bool reads_versioned_capsules() const;
 
     const TorchDTypes* dtypes_;
-    const DLPackExchangeAPI* api_ = nullptr;
+    DLPackDLTensorFromPyObjectNoSync describe_ = nullptr;  // null where torch is asked through Python
+    DLPackManagedTensorToPyObjectNoSync import_ = nullptr;
     PyObject* untyped_storage_ = nullptr;       // the method descriptor
     PyCFunction untyped_storage_c_ = nullptr;   // its C function, for a method that takes no arguments
     PyObject* from_dlpack_ = nullptr;

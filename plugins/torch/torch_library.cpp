@@ -113,8 +113,7 @@ Stream TorchLibrary::current_stream(const Device& device) {
 Decline TorchLibrary::export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) {
     python::release_deferred();
     PyObject* tensor = object(array);
-    if (is_plain(tensor) && exchange_.describe(tensor, out) && refusals_.is_innocent(tensor, out.dtype()))
-        [[likely]] {
+    if (is_plain(tensor) && exchange_.describe(tensor, out) && refusals_.is_innocent(tensor, out)) [[likely]] {
         if (out.device.is_host()) [[likely]] return {};
         return export_from_accelerator(tensor, request, out);
     }
@@ -134,9 +133,11 @@ Decline TorchLibrary::export_resolved(PyObject* tensor, const ExportRequest& req
         plain = call_method(call_method(plain.get(), "resolve_conj").get(), "resolve_neg");
     }
     const Object detached = call_method(plain.get(), "detach");
-    if (!exchange_.describe(detached.get(), out)) {
-        throw UnsupportedArray("PyTorch cannot describe the memory of a tensor of dtype " +
-                               std::string(PyUnicode_AsUTF8(checked(PyObject_Str(attribute(tensor, "dtype").get())).get())));
+    const Object dtype = attribute(tensor, "dtype");
+    if (!dtypes_.from_torch(dtype.get()) || !exchange_.describe(detached.get(), out)) {
+        const Object name = checked(PyObject_Str(dtype.get()));
+        throw UnsupportedArray("a tensor of dtype " + std::string(PyUnicode_AsUTF8(name.get())) +
+                               " has no counterpart in other libraries; convert it with .to(dtype) first");
     }
     out.own_extents();  // they belong to a tensor that goes with this function
     if (lazy) out.flags |= tensor_copied;

@@ -42,6 +42,9 @@ TorchRefusals::TorchRefusals(PyObject* torch, PyTypeObject* tensor_type) : torch
     is_neg_c_ = function_without_arguments(is_neg_);
     is_conj_c_ = function_without_arguments(is_conj_);
     requires_grad_name_ = checked(PyUnicode_InternFromString("requires_grad")).release();
+    dtype_name_ = checked(PyUnicode_InternFromString("dtype")).release();
+    uint8_ = attribute(torch, "uint8").release();
+    int8_ = attribute(torch, "int8").release();
     const Object descriptor = attribute(type, "requires_grad");
     if (Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) {
         const PyGetSetDef* property = reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
@@ -54,16 +57,24 @@ bool TorchRefusals::answers(PyObject* descriptor, PyCFunction function, PyObject
     return is_true(checked(call_without_arguments(descriptor, function, tensor)));
 }
 
-bool TorchRefusals::is_innocent(PyObject* tensor, DType dtype) const {
+bool TorchRefusals::is_innocent(PyObject* tensor, const TensorView& view) const {
+    if (view.dlpack().data == nullptr && view.size() != 0) return false;
+    const DType dtype = view.dtype();
     const bool real = dtype.code() == kDLFloat || dtype.code() == kDLBfloat;
     const bool complex = dtype.code() == kDLComplex;
     // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit.
-    if (!real && !complex) return true;
+    if (!real && !complex) return dtype.bits() != 8 || dtype.code() == kDLBool || holds_bytes(tensor);
     const Object tracked = checked(requires_grad_c_ != nullptr ? requires_grad_c_(tensor, requires_grad_closure_)
                                                                : PyObject_GetAttr(tensor, requires_grad_name_));
     if (is_true(tracked)) return false;
     if (answers(is_neg_, is_neg_c_, tensor)) return false;
     return !complex || !answers(is_conj_, is_conj_c_, tensor);
+}
+
+/// PyTorch describes its dtypes of fewer bits (uint3, int4) as bytes, which their storage does not hold.
+bool TorchRefusals::holds_bytes(PyObject* tensor) const {
+    const Object dtype = checked(PyObject_GetAttr(tensor, dtype_name_));
+    return dtype.get() == uint8_ || dtype.get() == int8_;
 }
 
 bool TorchRefusals::has_lazy_bit(PyObject* tensor) const {

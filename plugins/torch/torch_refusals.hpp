@@ -1,7 +1,7 @@
 #pragma once
 
-#include "arraybridge/dtype.hpp"
 #include "arraybridge/python/object.hpp"
+#include "arraybridge/tensor_view.hpp"
 
 namespace arraybridge {
 
@@ -10,9 +10,10 @@ class TorchRefusals {
 public:
     TorchRefusals(PyObject* torch, PyTypeObject* tensor_type);
 
-    /// Whether a plain tensor's memory holds its values as they are and may be given away: no gradient is tracked, and
-    /// neither a conjugate nor a negative bit is set, which every DLPack exporter of PyTorch drops without a word.
-    bool is_innocent(PyObject* tensor, DType dtype) const;
+    /// Whether a plain tensor's memory, described in `view`, holds its values as they are and may be given away: there is
+    /// memory at all, no gradient is tracked, and neither a conjugate nor a negative bit is set, which every DLPack
+    /// exporter of PyTorch drops without a word.
+    bool is_innocent(PyObject* tensor, const TensorView& view) const;
 
     /// Throws UnsupportedArray for a tensor without values or memory of its own (meta, fake, functorch, wrapper
     /// subclasses), one that is not dense (sparse, quantized, nested), naming the method that makes it so, and one
@@ -23,6 +24,7 @@ public:
     bool has_lazy_bit(PyObject* tensor) const;
 
 private:
+    bool holds_bytes(PyObject* tensor) const;
     bool answers(PyObject* descriptor, PyCFunction function, PyObject* tensor) const;
     void check_dense(PyObject* tensor) const;
     void check_values(PyObject* tensor) const;
@@ -34,6 +36,9 @@ private:
     PyCFunction is_neg_c_;
     PyCFunction is_conj_c_;
     PyObject* requires_grad_name_;
+    PyObject* dtype_name_;
+    PyObject* uint8_;
+    PyObject* int8_;
     getter requires_grad_c_ = nullptr;
     void* requires_grad_closure_ = nullptr;
 };

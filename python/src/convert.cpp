@@ -82,9 +82,7 @@ PyObject* detect_memory_type(PyObject*, PyObject* value) {
         if (const Bound* library = library_of(value, true)) {
             return python::to_text(library->entry().name()).release();
         }
-        const Object module = python::optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__module__");
-        return PyErr_Format(PyExc_ValueError, "Unknown memory type for %R (module: %S)", Py_TYPE(value),
-                            module ? module.get() : Py_None);
+        throw_unknown_type(value);
     });
 }
 
@@ -175,10 +173,7 @@ Target target_from(PyObject* to) {
 
 Bound& source_of(PyObject* data) {
     if (Bound* library = library_of(data, false)) return *library;
-    const Object module = python::optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(data)), "__module__");
-    PyErr_Format(PyExc_ValueError, "Unknown memory type for %R (module: %S)", Py_TYPE(data),
-                 module ? module.get() : Py_None);
-    python::throw_error();
+    throw_unknown_type(data);
 }
 
 bool add_conversion_functions(PyObject* module) {

@@ -8,6 +8,7 @@
 #include "arraybridge/conversion_route.hpp"
 #include "arraybridge/plugin.hpp"
 #include "arraybridge/python/call.hpp"
+#include "arraybridge/python/gil.hpp"
 #include "arraybridge/python/release.hpp"
 #include "bound.hpp"
 #include "convert.hpp"
@@ -26,15 +27,6 @@ namespace arraybridge::extension {
 namespace {
 
 using python::Object;
-
-/// What the core calls around dlopen and long copies.
-void* release_gil() {
-    if (!python::interpreter_alive() || PyGILState_Check() == 0) return nullptr;
-    return PyEval_SaveThread();
-}
-void restore_gil(void* token) {
-    if (token != nullptr) PyEval_RestoreThread(static_cast<PyThreadState*>(token));
-}
 
 py::tuple bindings_of(const std::vector<const LibraryEntry*>& entries) {
     py::tuple tuple(entries.size());
@@ -93,7 +85,7 @@ void fill_in(py::module_& module) {
     require_main_interpreter();
     py::register_exception_translator(&translate);
     python::start_releasing();
-    Registry::instance().provide({"python", ARRAYBRIDGE_PYTHON_RUNTIME, &release_gil, &restore_gil});
+    Registry::instance().provide({"python", ARRAYBRIDGE_PYTHON_RUNTIME, &python::release_gil, &python::restore_gil});
     load_device_classes();
     module.attr("abi") = std::to_string(ARRAYBRIDGE_ABI_MAJOR) + "." + std::to_string(ARRAYBRIDGE_ABI_MINOR);
     module.attr("stamp") = ARRAYBRIDGE_STAMP;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "arraybridge/python/call.hpp"
+#include "recognition.hpp"
 
 namespace arraybridge::extension {
 
@@ -20,9 +21,7 @@ std::string_view text_of(PyObject* object) {
 /// The name that a MemoryType has as its value and a library object as its name; nothing for other objects.
 Object named_by(PyObject* object) {
     // Only classes of this package: an array may well have an attribute `name` of its own.
-    const Object module = python::optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__");
-    if (!module || !PyUnicode_Check(module.get())) return {};
-    const std::string_view home = text_of(module.get());
+    const std::string home = module_of(Py_TYPE(object));
     if (home == "arraybridge.types") return python::optional_attribute(object, "value");
     if (home == "arraybridge.libraries") return python::optional_attribute(object, "name");
     return {};

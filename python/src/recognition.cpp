@@ -46,12 +46,14 @@ RecognisedTypes& recognised() {
     return types;
 }
 
+/// Empty for a type that has no such text, or whose metaclass raises when asked: such a type is nobody's array.
 std::string text_attribute(PyTypeObject* type, const char* name) {
-    const Object text = python::optional_attribute(reinterpret_cast<PyObject*>(type), name);
-    if (!text || !PyUnicode_Check(text.get())) return {};
-    const char* utf8 = PyUnicode_AsUTF8(text.get());
-    if (utf8 == nullptr) PyErr_Clear();
-    return utf8 == nullptr ? std::string{} : std::string(utf8);
+    const Object text = Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+    const char* utf8 = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (utf8 != nullptr) return utf8;
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) python::throw_error();
+    PyErr_Clear();
+    return {};
 }
 
 bool makes(const Manifest& manifest, const std::string& module, const std::string& full_name) {
@@ -67,7 +69,7 @@ const LibraryEntry* search(PyTypeObject* type, const std::vector<const LibraryEn
     PyObject* ancestors = type->tp_mro;
     for (Py_ssize_t i = 0; ancestors != nullptr && i < PyTuple_GET_SIZE(ancestors); ++i) {
         auto* ancestor = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(ancestors, i));
-        const std::string module = text_attribute(ancestor, "__module__");
+        const std::string module = module_of(ancestor);
         const std::string full_name = module + "." + text_attribute(ancestor, "__qualname__");
         for (const LibraryEntry* entry : entries) {
             if (makes(entry->manifest(), module, full_name)) return entry;
@@ -77,6 +79,14 @@ const LibraryEntry* search(PyTypeObject* type, const std::vector<const LibraryEn
 }
 
 }  // namespace
+
+std::string module_of(PyTypeObject* type) { return text_attribute(type, "__module__"); }
+
+void throw_unknown_type(PyObject* object) {
+    PyErr_Format(PyExc_ValueError, "Unknown memory type for %R (module: %s)", Py_TYPE(object),
+                 module_of(Py_TYPE(object)).c_str());
+    python::throw_error();
+}
 
 Bound* library_of(PyObject* object, bool detectable_only) {
     if (const Array* foreign = foreign_array(object)) return &bind(foreign->library().entry());

@@ -16,25 +16,23 @@ namespace arraybridge {
 /// The most dimensions an array may have here; NumPy 2 and PyTorch stop at 64.
 inline constexpr std::int32_t max_ndim = 64;
 
-/// How one kind of owner is let go. One constant object stands for each kind, so that a consumer that knows it by its
-/// address can take the owner over directly (NumPy makes a Python object the base of its array).
-struct OwnerKind {
-    /// Gives up the one reference that the view held. Called from any thread; must not throw.
-    void (*release)(void* object) noexcept;
-};
+/// Gives up the one reference to what keeps a tensor's memory alive. Called from any thread; must not throw. Its address
+/// also tells the kind of owner: a consumer that knows it can take the owner over directly (NumPy makes a Python object
+/// the base of its array).
+using Release = void (*)(void* object) noexcept;
 
 /// One reference to whatever keeps a tensor's memory alive. Move-only; empty when the memory is borrowed.
 class Owner {
 public:
     constexpr Owner() noexcept = default;
-    constexpr Owner(void* object, const OwnerKind& kind) noexcept : object_(object), kind_(&kind) {}
+    constexpr Owner(void* object, Release release) noexcept : object_(object), release_(release) {}
     Owner(Owner&& other) noexcept
-        : object_(std::exchange(other.object_, nullptr)), kind_(std::exchange(other.kind_, nullptr)) {}
+        : object_(std::exchange(other.object_, nullptr)), release_(std::exchange(other.release_, nullptr)) {}
     Owner& operator=(Owner&& other) noexcept {
         if (this != &other) {
             reset();
             object_ = std::exchange(other.object_, nullptr);
-            kind_ = std::exchange(other.kind_, nullptr);
+            release_ = std::exchange(other.release_, nullptr);
         }
         return *this;
     }
@@ -43,25 +41,24 @@ public:
     ~Owner() { reset(); }
 
     void reset() noexcept {
-        if (kind_ != nullptr) {
-            const OwnerKind* kind = std::exchange(kind_, nullptr);
-            kind->release(std::exchange(object_, nullptr));
-        }
+        if (release_ != nullptr) std::exchange(release_, nullptr)(std::exchange(object_, nullptr));
     }
 
-    constexpr explicit operator bool() const noexcept { return kind_ != nullptr; }
-    constexpr const OwnerKind* kind() const noexcept { return kind_; }
+    constexpr explicit operator bool() const noexcept { return release_ != nullptr; }
+
+    /// Whether `release` is how this owner is let go.
+    constexpr bool is(Release release) const noexcept { return release_ == release; }
     constexpr void* object() const noexcept { return object_; }
 
-    /// Hands the reference to the caller, who now has to release it the way of `kind()`.
+    /// Hands the reference to the caller, who now has to release it.
     void* take() noexcept {
-        kind_ = nullptr;
+        release_ = nullptr;
         return std::exchange(object_, nullptr);
     }
 
 private:
     void* object_ = nullptr;
-    const OwnerKind* kind_ = nullptr;
+    Release release_ = nullptr;
 };
 
 /// What a tensor's memory is, beyond its DLPack description.

@@ -23,7 +23,8 @@ ARRAYBRIDGE_API void release_deferred() noexcept;
 /// Whether the interpreter runs and has not begun to shut down: the only time when its interface may be used.
 ARRAYBRIDGE_API bool interpreter_alive() noexcept;
 
-/// How a view owns a Python object. A library of Python objects may take such an owner over directly.
-ARRAYBRIDGE_API extern const OwnerKind python_owner;
+/// How a view owns a Python object: `release_reference` for the owner of a view. A library of Python objects may take
+/// such an owner over directly.
+ARRAYBRIDGE_API void release_owner(void* object) noexcept;
 
 }  // namespace arraybridge::python
