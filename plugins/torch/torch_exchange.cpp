@@ -9,7 +9,6 @@
 #include "arraybridge/python/call.hpp"
 #include "arraybridge/python/capsule.hpp"
 #include "arraybridge/python/release.hpp"
-#include "no_argument_method.hpp"
 
 namespace arraybridge {
 
@@ -50,13 +49,11 @@ bool read_extents(const Object& tuple, std::array<std::int64_t, max_ndim>& stora
 
 }  // namespace
 
-TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes) : dtypes_(&dtypes) {
+TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes) : dtypes_(&dtypes), untyped_storage_(tensor_type, "untyped_storage") {
     if (const DLPackExchangeAPI* api = python_was_asked_for() ? nullptr : find_api(tensor_type)) {
         describe_ = api->dltensor_from_py_object_no_sync;
         import_ = api->managed_tensor_to_py_object_no_sync;
     }
-    untyped_storage_ = attribute(reinterpret_cast<PyObject*>(tensor_type), "untyped_storage").release();
-    untyped_storage_c_ = function_without_arguments(untyped_storage_);
     const Object utilities = checked(PyImport_ImportModule("torch.utils.dlpack"));
     from_dlpack_ = attribute(utilities.get(), "from_dlpack").release();
     if (import_ == nullptr) versioned_ = reads_versioned_capsules();
@@ -66,7 +63,7 @@ TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtype
 
 bool TorchExchange::describe(PyObject* tensor, TensorView& out) const {
     // The storage first: it is what a functorch wrapper has not, for which the C function gives garbage.
-    Object storage = Object::steal(call_without_arguments(untyped_storage_, untyped_storage_c_, tensor));
+    Object storage = Object::steal(untyped_storage_(tensor));
     const bool described = storage && (describe_ != nullptr ? describe_(tensor, &out.dlpack()) == 0
                                                             : describe_by_python(tensor, out));
     if (!described) {

@@ -4,6 +4,7 @@
 
 #include "arraybridge/python/object.hpp"
 #include "arraybridge/tensor_view.hpp"
+#include "tensor_members.hpp"
 #include "torch_dtypes.hpp"
 
 namespace arraybridge {
@@ -37,10 +38,9 @@ private:
     bool reads_versioned_capsules() const;
 
     const TorchDTypes* dtypes_;
+    TensorMethod untyped_storage_;
     DLPackDLTensorFromPyObjectNoSync describe_ = nullptr;  // null where torch is asked through Python
     DLPackManagedTensorToPyObjectNoSync import_ = nullptr;
-    PyObject* untyped_storage_ = nullptr;       // the method descriptor
-    PyCFunction untyped_storage_c_ = nullptr;   // its C function, for a method that takes no arguments
     PyObject* from_dlpack_ = nullptr;
     bool versioned_ = false;
 };

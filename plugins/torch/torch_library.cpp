@@ -46,6 +46,7 @@ TorchLibrary::TorchLibrary(const LibraryEntry& entry)
       ArrayMath(static_cast<ArrayLibrary&>(*this)),
       tensor_type_(type_at(module(), "Tensor")),
       parameter_type_(type_at(attribute(module(), "nn").get(), "Parameter")),
+      is_cpu_(tensor_type_, "is_cpu"),
       dtypes_(module()),
       exchange_(tensor_type_, dtypes_),
       refusals_(module(), tensor_type_) {}
@@ -63,10 +64,10 @@ bool TorchLibrary::supports(DType dtype) { return dtypes_.contains(dtype); }
 
 Device TorchLibrary::device_of(NativeArray array) {
     if (!accepts(array)) throw_not_mine(array);
+    if (is_true(is_cpu_(object(array)))) return HOST;
     const Object device = attribute(object(array), "device");
     const Object kind = attribute(device.get(), "type");
     const std::string name = PyUnicode_AsUTF8(kind.get());
-    if (name == "cpu") return HOST;
     const Object index = attribute(device.get(), "index");
     const long number = index.get() == Py_None ? 0 : PyLong_AsLong(index.get());
     if (name == "cuda") return Device::accelerator(static_cast<std::int32_t>(number));

@@ -61,6 +61,7 @@ private:
     // References that are held for the life of the process, as the library is.
     PyTypeObject* tensor_type_ = nullptr;
     PyTypeObject* parameter_type_ = nullptr;
+    TensorProperty is_cpu_;
     TorchDTypes dtypes_;
     TorchExchange exchange_;
     TorchRefusals refusals_;

@@ -4,7 +4,6 @@
 
 #include "arraybridge/error.hpp"
 #include "arraybridge/python/call.hpp"
-#include "no_argument_method.hpp"
 
 namespace arraybridge {
 
@@ -13,14 +12,6 @@ namespace {
 using python::attribute;
 using python::checked;
 using python::Object;
-
-bool is_true(const Object& object) {
-    if (object.get() == Py_True) return true;
-    if (object.get() == Py_False) return false;
-    const int truth = PyObject_IsTrue(object.get());
-    if (truth < 0) python::throw_error();
-    return truth != 0;
-}
 
 std::string text_of(PyObject* object) {
     const Object text = checked(PyObject_Str(object));
@@ -35,27 +26,14 @@ Object type_if_loaded(const char* module, const char* name) {
 
 }  // namespace
 
-TorchRefusals::TorchRefusals(PyObject* torch, PyTypeObject* tensor_type) : torch_(torch) {
-    auto* type = reinterpret_cast<PyObject*>(tensor_type);
-    is_neg_ = attribute(type, "is_neg").release();
-    is_conj_ = attribute(type, "is_conj").release();
-    is_neg_c_ = function_without_arguments(is_neg_);
-    is_conj_c_ = function_without_arguments(is_conj_);
-    requires_grad_name_ = checked(PyUnicode_InternFromString("requires_grad")).release();
-    dtype_name_ = checked(PyUnicode_InternFromString("dtype")).release();
-    uint8_ = attribute(torch, "uint8").release();
-    int8_ = attribute(torch, "int8").release();
-    const Object descriptor = attribute(type, "requires_grad");
-    if (Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) {
-        const PyGetSetDef* property = reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
-        requires_grad_c_ = property->get;
-        requires_grad_closure_ = property->closure;
-    }
-}
-
-bool TorchRefusals::answers(PyObject* descriptor, PyCFunction function, PyObject* tensor) const {
-    return is_true(checked(call_without_arguments(descriptor, function, tensor)));
-}
+TorchRefusals::TorchRefusals(PyObject* torch, PyTypeObject* tensor_type)
+    : torch_(torch),
+      is_neg_(tensor_type, "is_neg"),
+      is_conj_(tensor_type, "is_conj"),
+      requires_grad_(tensor_type, "requires_grad"),
+      dtype_(tensor_type, "dtype"),
+      uint8_(attribute(torch, "uint8").release()),
+      int8_(attribute(torch, "int8").release()) {}
 
 bool TorchRefusals::is_innocent(PyObject* tensor, const TensorView& view) const {
     if (view.dlpack().data == nullptr && view.size() != 0) return false;
@@ -64,16 +42,13 @@ bool TorchRefusals::is_innocent(PyObject* tensor, const TensorView& view) const 
     const bool complex = dtype.code() == kDLComplex;
     // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit.
     if (!real && !complex) return dtype.bits() != 8 || dtype.code() == kDLBool || holds_bytes(tensor);
-    const Object tracked = checked(requires_grad_c_ != nullptr ? requires_grad_c_(tensor, requires_grad_closure_)
-                                                               : PyObject_GetAttr(tensor, requires_grad_name_));
-    if (is_true(tracked)) return false;
-    if (answers(is_neg_, is_neg_c_, tensor)) return false;
-    return !complex || !answers(is_conj_, is_conj_c_, tensor);
+    if (is_true(requires_grad_(tensor)) || is_true(is_neg_(tensor))) return false;
+    return !complex || !is_true(is_conj_(tensor));
 }
 
 /// PyTorch describes its dtypes of fewer bits (uint3, int4) as bytes, which their storage does not hold.
 bool TorchRefusals::holds_bytes(PyObject* tensor) const {
-    const Object dtype = checked(PyObject_GetAttr(tensor, dtype_name_));
+    const Object dtype = checked(dtype_(tensor));
     return dtype.get() == uint8_ || dtype.get() == int8_;
 }
 
@@ -111,7 +86,7 @@ void TorchRefusals::check_values(PyObject* tensor) const {
     }
     const Object functorch = python::optional_attribute(attribute(torch_, "_C").get(), "_functorch");
     const Object wrapped = functorch ? python::optional_attribute(functorch.get(), "is_functorch_wrapped_tensor") : Object{};
-    if (wrapped && is_true(python::call(wrapped.get(), tensor))) {
+    if (wrapped && is_true(python::call(wrapped.get(), tensor).release())) {
         throw UnsupportedArray("inside torch.func transforms (vmap, grad, jvp) a tensor has no memory of its own; convert "
                                "outside the transformed function");
     }

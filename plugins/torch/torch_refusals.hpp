@@ -2,6 +2,7 @@
 
 #include "arraybridge/python/object.hpp"
 #include "arraybridge/tensor_view.hpp"
+#include "tensor_members.hpp"
 
 namespace arraybridge {
 
@@ -25,22 +26,17 @@ public:
 
 private:
     bool holds_bytes(PyObject* tensor) const;
-    bool answers(PyObject* descriptor, PyCFunction function, PyObject* tensor) const;
     void check_dense(PyObject* tensor) const;
     void check_values(PyObject* tensor) const;
     void check_gradient(PyObject* tensor) const;
 
     PyObject* torch_;
-    PyObject* is_neg_;
-    PyObject* is_conj_;
-    PyCFunction is_neg_c_;
-    PyCFunction is_conj_c_;
-    PyObject* requires_grad_name_;
-    PyObject* dtype_name_;
+    TensorMethod is_neg_;
+    TensorMethod is_conj_;
+    TensorProperty requires_grad_;
+    TensorProperty dtype_;
     PyObject* uint8_;
     PyObject* int8_;
-    getter requires_grad_c_ = nullptr;
-    void* requires_grad_closure_ = nullptr;
 };
 
 }  // namespace arraybridge
