@@ -34,6 +34,17 @@ def explain(
     tuple[tuple[str, str], ...],  # (mechanism, why declined), best first
 ]: ...
 @final
+class ForeignArray:
+    """An array of a library that is written in C++."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    def __dlpack__(
+        self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, dl_device: Any = None, copy: Any = None
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+@final
 class Entry:
     """One library of the registry. The same object for the same library. Attributes come from the manifest alone."""
 

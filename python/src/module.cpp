@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -81,6 +82,11 @@ void require_main_interpreter() {
     throw py::import_error("arraybridge cannot be imported in a sub-interpreter: frameworks keep one state per process");
 }
 
+std::string path_of_core() {
+    Dl_info found{};
+    return dladdr(core_identity(), &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
+}
+
 void fill_in(py::module_& module) {
     require_main_interpreter();
     py::register_exception_translator(&translate);
@@ -90,7 +96,7 @@ void fill_in(py::module_& module) {
     module.attr("abi") = std::to_string(ARRAYBRIDGE_ABI_MAJOR) + "." + std::to_string(ARRAYBRIDGE_ABI_MINOR);
     module.attr("stamp") = ARRAYBRIDGE_STAMP;
     module.attr("runtime") = ARRAYBRIDGE_PYTHON_RUNTIME;
-    module.attr("own_plugins") = Registry::instance().own_plugins().string();
+    module.attr("core_path") = path_of_core();
     add_entry_classes(module);
     add_registry_functions(module);
     if (!add_conversion_functions(module.ptr()) || !add_foreign_array_type(module.ptr())) throw py::error_already_set();
