@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "arraybridge/error.hpp"
 #include "host_memory.hpp"
 
 namespace arraybridge {
@@ -166,6 +167,9 @@ void copy_elements(const TensorView& source, char* to) {
 }  // namespace
 
 TensorView copy_on_host(const TensorView& source) {
+    if (source.dtype().bits() < 8 && (source.flags & tensor_padded) == 0) {
+        throw UnsupportedArray("elements of " + source.dtype().name() + " that share a byte cannot be copied");
+    }
     TensorView copy;
     copy.owner = allocate_host_memory(static_cast<std::size_t>(source.nbytes()));
     copy.flags = tensor_copied | (source.flags & tensor_padded);

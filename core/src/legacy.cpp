@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "arraybridge/error.hpp"
+#include "arraybridge/validate.hpp"
 
 namespace arraybridge {
 
@@ -26,6 +27,7 @@ struct LegacyEnvelope {
 
 ManagedTensor from_legacy(DLManagedTensor* tensor, bool immutable) {
     std::unique_ptr<DLManagedTensor, LegacyDeleter> guard(tensor);
+    if (const Decline bad = check_well_formed(tensor->dl_tensor)) throw InvalidTensor(bad.reason());
     TensorView view;
     view.dlpack() = tensor->dl_tensor;
     view.flags = immutable ? tensor_read_only : 0U;

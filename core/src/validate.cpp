@@ -9,7 +9,7 @@ namespace {
 
 /// How far a tensor reaches, found in one pass: every array that crosses goes through here.
 struct Reach {
-    std::int64_t count;     // elements
+    std::int64_t count;     // elements, or where an axis is empty what the other axes would hold
     std::int64_t forward;   // elements from the first one to the furthest after it
     std::int64_t backward;  // and before it, negative
     bool negative_extent;
@@ -28,7 +28,7 @@ Reach reach_of(const DLTensor& tensor) {
         const std::int64_t extent = tensor.shape[axis];
         negative |= extent < 0;
         empty |= extent == 0;
-        overflow |= __builtin_mul_overflow(count, extent, &count);
+        overflow |= __builtin_mul_overflow(count, extent + (extent == 0 ? 1 : 0), &count);
         if (tensor.strides == nullptr) continue;  // compact: its size says it all
         std::int64_t step = 0;
         overflow |= __builtin_mul_overflow(extent - 1, tensor.strides[axis], &step);
@@ -85,14 +85,14 @@ Decline check_well_formed(const DLTensor& tensor) {
     if (tensor.ndim > 0 && tensor.shape == nullptr) return Decline{"a tensor with axes has no shape"};
     const Reach reach = reach_of(tensor);
     if (reach.negative_extent) return Decline{"a tensor has a negative extent: its shape is " + text_of_shape(tensor)};
-    if (reach.empty) return {};
     const auto itemsize = static_cast<std::int64_t>(DType{tensor.dtype}.itemsize());
-    if (reach.overflow || !bytes_fit(reach.count, itemsize) || !bytes_fit(reach.forward, itemsize) ||
-        !bytes_fit(reach.backward, itemsize)) {
+    // An empty tensor too: whoever multiplies its extents must not overflow on the way to zero.
+    if (reach.overflow || (!reach.empty && (!bytes_fit(reach.count, itemsize) || !bytes_fit(reach.forward, itemsize) ||
+                                            !bytes_fit(reach.backward, itemsize)))) {
         return Decline{"a tensor's size or strides reach further than 64 bits of address: its shape is " +
                        text_of_shape(tensor)};
     }
-    if (tensor.data == nullptr) return Decline{"a tensor with elements has no data"};
+    if (tensor.data == nullptr && !reach.empty) return Decline{"a tensor with elements has no data"};
     return {};
 }
 

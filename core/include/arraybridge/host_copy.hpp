@@ -12,7 +12,8 @@ namespace arraybridge {
 inline constexpr std::size_t copy_alignment = 64;
 
 /// The values of a tensor in main memory, any strides, as a fresh compact row-major tensor that owns its memory.
-/// The language runtime's lock need not be held. Throws std::bad_alloc.
+/// The language runtime's lock need not be held. Throws std::bad_alloc, and
+/// UnsupportedArray for elements narrower than a byte that share one (a padded dtype has `tensor_padded`).
 ARRAYBRIDGE_API TensorView copy_on_host(const TensorView& source);
 
 /// A read-only mapping of a file (`tensor_file_backed`) mapped once more, privately: the result is writable, what is

@@ -8,7 +8,8 @@
 namespace arraybridge {
 
 /// Wraps the struct that DLPack used before 1.0 (TensorFlow and jaxlib export no other). It has no read-only flag, so
-/// the caller says whether the source's arrays are immutable. Takes `tensor` over, also when it throws.
+/// the caller says whether the source's arrays are immutable. Takes `tensor` over, also when it throws: InvalidTensor
+/// if it is not well-formed.
 ARRAYBRIDGE_API ManagedTensor from_legacy(DLManagedTensor* tensor, bool immutable);
 
 /// The older struct around a tensor, for a consumer that reads no other. A read-only tensor may go only to a consumer

@@ -54,7 +54,9 @@ inline constexpr std::array<NamedDType, 32> dtype_table{{
 
 /// Where a code and a width are looked up: 32 codes of 16 widths each.
 constexpr std::size_t dtype_key(std::uint32_t code, std::uint32_t bits) noexcept {
-    const std::uint32_t width = bits == 6 ? 9 : (bits & (bits - 1)) == 0 ? static_cast<std::uint32_t>(std::countr_zero(bits)) : 10;
+    // The added bit makes no width of no bits: place 10 has no dtype.
+    const auto exponent = static_cast<std::uint32_t>(std::countr_zero(bits | 1024U));
+    const std::uint32_t width = bits == 6 ? 9 : (bits & (bits - 1)) == 0 ? exponent : 10;
     return ((code & 31U) << 4U) | (width & 15U);
 }
 
