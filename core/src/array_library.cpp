@@ -143,6 +143,8 @@ void* ArrayLibrary::enter_call() { return nullptr; }
 
 void ArrayLibrary::leave_call(void*) noexcept {}
 
+NativeArray ArrayLibrary::copy(NativeArray) { return {}; }
+
 Stream ArrayLibrary::current_stream(const Device&) { return no_stream; }
 
 bool ArrayLibrary::supports(DType dtype) { return manifest().dtypes.contains(dtype); }

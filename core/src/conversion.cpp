@@ -32,6 +32,8 @@ public:
 private:
     NativeArray run_within(ConversionRecord* record);
     NativeArray run_between(ConversionRecord* record);
+    NativeArray copy_within();
+    bool describe(NativeArray array, TensorView& view) const;
 
     void export_source(CopyMode copy, bool to_host);
     void prepare(CopyMode copy);
@@ -88,15 +90,29 @@ NativeArray Conversion::run_within(ConversionRecord* record) {
         result = target_.move_to_device(array_, device_);
     } else {
         mechanism = device_.is_host() ? Mechanism::host_copy : Mechanism::device_move;
-        export_source(device_.is_host() ? CopyMode::as_needed : CopyMode::always, false);
-        if (const Decline declined = copy_into_target(result)) throw ConversionError(declined.reason());
+        result = copy_within();
     }
     if (record != nullptr) {
         record->source_device = source_device;
-        if (!exported_) exported_ = !target_.export_tensor(result, {.copy = CopyMode::never}, tensor_);
+        if (!exported_) exported_ = describe(result, tensor_);
         fill_in(*record, mechanism, result, {});
     }
     return result;
+}
+
+NativeArray Conversion::copy_within() {
+    if (const NativeArray copy = source_.copy(array_)) return copy;
+    export_source(device_.is_host() ? CopyMode::as_needed : CopyMode::always, false);
+    NativeArray result;
+    if (const Decline declined = copy_into_target(result)) throw ConversionError(declined.reason());
+    return result;
+}
+
+/// Describes an array of the source library, if it can be described without a copy: for telling, not for carrying.
+bool Conversion::describe(NativeArray array, TensorView& view) const try {
+    return !source_.export_tensor(array, {.copy = CopyMode::never}, view);
+} catch (const UnsupportedArray&) {
+    return false;  // an array that no other library could take stays or is copied within its own
 }
 
 NativeArray Conversion::run_between(ConversionRecord* record) {
@@ -279,7 +295,7 @@ Explanation Conversion::explain() {
 void Conversion::explain_within(Explanation& explanation) {
     explanation.source_device = source_.device_of(array_);
     TensorView view;
-    if (!source_.export_tensor(array_, {.copy = CopyMode::never}, view)) explanation.nbytes = view.nbytes();
+    explanation.nbytes = describe(array_, view) ? view.nbytes() : -1;
     const bool same_place = explanation.source_device == device_;
     if (same_place && copy_ != CopyMode::always) {
         explanation.mechanism = Mechanism::stays_in_place;

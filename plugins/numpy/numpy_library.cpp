@@ -85,6 +85,14 @@ NativeArray NumpyLibrary::move_to_device(NativeArray, const Device& device) {
     throw DeviceUnavailable("NumPy has no " + label(device) + " device");
 }
 
+/// NumPy copies subclasses (a mask is not in their memory) and the dtypes that only it has.
+NativeArray NumpyLibrary::copy(NativeArray array) {
+    PyObject* source = object(array);
+    if (PyArray_CheckExact(source) && from_numpy_dtype(PyArray_DESCR(as_array(source))).index() >= 0) return {};
+    if (!accepts(array)) throw_not_mine(array);
+    return native(python::call_method(source, "copy"));
+}
+
 // ----- export -----
 
 Decline NumpyLibrary::export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) {

@@ -100,6 +100,9 @@ NativeArray TorchLibrary::move_to_device(NativeArray array, const Device& device
     return native(call_method(object(array), "to", device_object(device).get()));
 }
 
+/// PyTorch's own copy stays part of the computation that the tensor is part of.
+NativeArray TorchLibrary::copy(NativeArray array) { return native(call_method(object(array), "clone")); }
+
 Stream TorchLibrary::current_stream(const Device& device) {
     if (device.kind() != DeviceKind::accelerator) return no_stream;
     const Object cuda = attribute(module(), "cuda");

@@ -21,6 +21,7 @@ public:
     Device device_of(NativeArray array) override;
     std::vector<Device> devices() override;
     NativeArray move_to_device(NativeArray array, const Device& device) override;
+    NativeArray copy(NativeArray array) override;
     Stream current_stream(const Device& device) override;
     Decline export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) override;
     Decline import_tensor(TensorView& tensor, const ImportRequest& request, NativeArray& out) override;

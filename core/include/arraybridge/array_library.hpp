@@ -142,6 +142,10 @@ public:
     /// The array on `device`, which the library has and which is not the array's own.
     virtual NativeArray move_to_device(NativeArray array, const Device& device) = 0;
 
+    /// A copy of the array on its own device, made by the library; null if its memory may simply be copied. For arrays
+    /// that are more than memory: of a subclass, of a dtype that no other library has, part of a computation.
+    virtual NativeArray copy(NativeArray array);
+
     /// The stream on which the library works on `device` now; `no_stream` for host memory and where there are none.
     virtual Stream current_stream(const Device& device);
 
