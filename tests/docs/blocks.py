@@ -33,7 +33,7 @@ class Block:
 def blocks_of(path: Path) -> list[Block]:
     """Every fenced block of one file, in order."""
     content = path.read_text(encoding="utf-8")
-    assert content.count("```") == 2 * len(FENCE.findall(content)), f"{path}: a block without a language, or without end"
+    assert content.count("```") == 2 * len(FENCE.findall(content)), f"{path}: a block without a language"
     return [
         Block(
             str(path.relative_to(ROOT)),

@@ -28,9 +28,9 @@ SHELL = re.compile(
     | bash\ \.ci/run
     | pip\ install\ ("\.\[(?P<extras>[a-z,]+)\]"|\.)
     | python\ -m\ arraybridge(?P<arguments>(\ [a-z-]+)*)
-    | cmake\ (-S\ \.\ -B\ build/\w+|--build\ build/\w+|--install\ build/\w+\ --prefix\ \w+|--preset\ (?P<preset>[a-z-]+))
+    | cmake\ (-S\ \.\ -B\ build/\w+|--build\ build/\w+|--install\ build/\w+\ --prefix\ \w+)
       (?P<options>(\ -D\w+=\S*)*)
-    | ctest\ --preset\ [a-z-]+
+    | (cmake|ctest)\ --preset\ (?P<preset>[a-z-]+)
     | \.venv/bin/\w+(\ \S+)*
     """,
     re.VERBOSE,

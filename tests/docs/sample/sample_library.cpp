@@ -17,8 +17,12 @@ public:
     Device device_of(NativeArray) override { return HOST; }
     std::vector<Device> devices() override { return {HOST}; }
     NativeArray move_to_device(NativeArray array, const Device&) override { return array; }
-    Decline export_tensor(NativeArray, const ExportRequest&, TensorView&) override { return Decline("there are no arrays"); }
-    Decline import_tensor(TensorView&, const ImportRequest&, NativeArray&) override { return Decline("there are no arrays"); }
+    Decline export_tensor(NativeArray, const ExportRequest&, TensorView&) override {
+        return Decline("there are no arrays");
+    }
+    Decline import_tensor(TensorView&, const ImportRequest&, NativeArray&) override {
+        return Decline("there are no arrays");
+    }
 };
 
 ARRAYBRIDGE_PLUGIN(SampleLibrary)
