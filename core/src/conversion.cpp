@@ -33,7 +33,8 @@ private:
     NativeArray run_within(ConversionRecord* record);
     NativeArray run_between(ConversionRecord* record);
     NativeArray copy_within();
-    bool describe(NativeArray array, TensorView& view) const;
+    static bool describe(ArrayLibrary& library, NativeArray array, TensorView& view);
+    void remember();
 
     void export_source(CopyMode copy, bool to_host);
     void prepare(CopyMode copy);
@@ -54,6 +55,7 @@ private:
     std::string why_not_shared(const ConversionRoute& route) const;
     void explain_within(Explanation& explanation);
     void explain_between(Explanation& explanation);
+    Decline check_copy() const;
 
     NativeArray array_;
     ArrayLibrary& source_;
@@ -61,14 +63,19 @@ private:
     const Device& device_;
     CopyMode copy_;
 
-    TensorView tensor_;  // the source's memory; when it was handed over this still says what it was
+    TensorView tensor_;  // the source's memory, until it is handed over
     bool exported_ = false;
+    // What is to be told of that memory, whatever the importer does with the view: kept only for a record.
+    bool recording_ = false;
+    const void* address_ = nullptr;
+    std::int64_t nbytes_ = 0;
     Array widened_;  // keeps the shape that `tensor_` points to
 };
 
 // ----- carrying it out -----
 
 NativeArray Conversion::run(ConversionRecord* record) {
+    recording_ = record != nullptr;
     return &source_ == &target_ ? run_within(record) : run_between(record);
 }
 
@@ -94,7 +101,7 @@ NativeArray Conversion::run_within(ConversionRecord* record) {
     }
     if (record != nullptr) {
         record->source_device = source_device;
-        if (!exported_) exported_ = describe(result, tensor_);
+        if (!exported_ && describe(target_, result, tensor_)) remember();
         fill_in(*record, mechanism, result, {});
     }
     return result;
@@ -108,11 +115,16 @@ NativeArray Conversion::copy_within() {
     return result;
 }
 
-/// Describes an array of the source library, if it can be described without a copy: for telling, not for carrying.
-bool Conversion::describe(NativeArray array, TensorView& view) const try {
-    return !source_.export_tensor(array, {.copy = CopyMode::never}, view);
+/// Describes an array, if it can be described without a copy: for telling, not for carrying.
+bool Conversion::describe(ArrayLibrary& library, NativeArray array, TensorView& view) try {
+    return !library.export_tensor(array, {.copy = CopyMode::never}, view);
 } catch (const UnsupportedArray&) {
     return false;  // an array that no other library could take stays or is copied within its own
+}
+
+void Conversion::remember() {
+    address_ = tensor_.data();
+    nbytes_ = tensor_.nbytes();
 }
 
 NativeArray Conversion::run_between(ConversionRecord* record) {
@@ -158,6 +170,10 @@ Decline Conversion::share(NativeArray& result) {
 
 Decline Conversion::copy_into_target(NativeArray& result) {
     if (!tensor_.device.is_host()) export_source(CopyMode::as_needed, true);
+    if (!tensor_.device.is_host()) {
+        return Decline{source_.manifest().display_name + " did not bring the array from " + label(tensor_.device) +
+                       " to main memory"};
+    }
     const Manifest& rules = target_.manifest();
     // An upload copies anyway, and so did an exporter that made fresh memory: no second copy if the target takes it.
     const bool fresh = (tensor_.flags & tensor_copied) != 0 || !device_.is_host();
@@ -198,6 +214,7 @@ void Conversion::export_source(CopyMode copy, bool to_host) {
     }
     if (const Decline bad = check_well_formed(tensor_.dlpack())) throw InvalidTensor(bad.reason());
     exported_ = true;
+    if (recording_) remember();
 }
 
 void Conversion::prepare(CopyMode copy) {
@@ -220,8 +237,8 @@ std::string Conversion::missing_dtype() const {
            target_.manifest().dtypes.names();
 }
 
-/// Goes on with the source's values in a wider dtype of the same kind: the source library makes them. From an alias that
-/// is nothing but the memory: a tensor of PyTorch may track a gradient, and so would what is computed from it.
+/// Goes on with the source's values in a wider dtype of the same kind: the source library makes them. From an alias
+/// that is nothing but the memory: a tensor of PyTorch may track a gradient, and so would what is computed from it.
 void Conversion::widen(DType wider) {
     NativeArray alias;
     const Decline no_alias = source_.import_tensor(tensor_, {.device = tensor_.device}, alias);
@@ -236,15 +253,15 @@ void Conversion::widen(DType wider) {
 
 bool Conversion::shares_memory_with(NativeArray result) const {
     TensorView view;
-    if (target_.export_tensor(result, {.copy = CopyMode::never}, view)) return false;
-    return view.data() == tensor_.data() && (tensor_.flags & tensor_copied) == 0;
+    return describe(target_, result, view) && view.data() == address_ && (tensor_.flags & tensor_copied) == 0;
 }
 
 void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeArray result, Declined declined) const {
+    const Array held = Array::adopt(target_, result);  // lets it go if telling fails
     record.source_library = source_.name();
     record.target_library = target_.name();
     record.target_device = device_;
-    record.nbytes = exported_ ? tensor_.nbytes() : 0;
+    record.nbytes = nbytes_;
     const bool claims_sharing = mechanism == Mechanism::dlpack || mechanism == Mechanism::shared_host_buffer;
     if (claims_sharing && !shares_memory_with(result) && record.nbytes != 0 && device_.is_host()) {
         declined.emplace_back(mechanism, "the result begins at another address");
@@ -252,6 +269,7 @@ void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeAr
     }
     record.mechanism = mechanism;
     record.declined = std::move(declined);
+    target_.retain(result);
 }
 
 void Conversion::fail(const Declined& declined) const {
@@ -295,7 +313,7 @@ Explanation Conversion::explain() {
 void Conversion::explain_within(Explanation& explanation) {
     explanation.source_device = source_.device_of(array_);
     TensorView view;
-    explanation.nbytes = describe(array_, view) ? view.nbytes() : -1;
+    explanation.nbytes = describe(source_, array_, view) ? view.nbytes() : -1;
     const bool same_place = explanation.source_device == device_;
     if (same_place && copy_ != CopyMode::always) {
         explanation.mechanism = Mechanism::stays_in_place;
@@ -346,8 +364,21 @@ void Conversion::explain_between(Explanation& explanation) {
         return;
     }
     if (copy_ == CopyMode::never) throw CannotShare(why);
+    if (!undescribed) {
+        if (const Decline uncopyable = check_copy()) throw ConversionError(uncopyable.reason());
+    }
     explanation.routes.push_back({Mechanism::host_copy, true, {}});
     explanation.mechanism = Mechanism::host_copy;
+}
+
+/// Whether the target can take over a copy of the array: compact, aligned, writable.
+Decline Conversion::check_copy() const {
+    TensorView copy;
+    copy.dlpack() = tensor_.dlpack();
+    copy.dlpack().data = nullptr;
+    copy.dlpack().byte_offset = 0;
+    copy.dlpack().strides = nullptr;
+    return check_layout(copy, target_.manifest());
 }
 
 }  // namespace
