@@ -1,7 +1,8 @@
 # make demo [IMAGES=folder] [CROP=1] [WITH=torch]   arrays cross between the installed libraries, and back
 # make test [PYTEST="arguments"]                      everything that is tested, C++ and Python
 # make check                                          formatting, static analysis, types
-# make format | bench | clean
+# make bench [BENCH="arguments"]                      measures, and prints each figure beside its target
+# make format | clean
 #
 # Each of them needs python3 with venv and pip, g++ and make, and sets up the rest by itself. What is made lies in
 # .venv, .venv-oracle, build and demo, and nowhere else.
