@@ -208,6 +208,34 @@ TEST_F(ConversionTest, WhatTheExporterCopiedIsNotCopiedAgain) {
     EXPECT_EQ(one.copies, 2);
 }
 
+TEST_F(ConversionTest, ACopyCanBeSharedOnTheNextHop) {
+    const Rules particular{.imports = R"({"strides": "compact", "alignment": 64})"};
+    SampleLibrary& one = SampleLibrary::add("one");
+    SampleLibrary& two = SampleLibrary::add("two", particular);
+    SampleLibrary& three = SampleLibrary::add("three", particular);
+    const Array copy = convert(one.make(memory(make_layout("reversed", {6}, {-1}), DType::int8(), 5)), two);
+    EXPECT_EQ(convert(copy, three, HOST, CopyMode::never).view().data(), copy.view().data());
+}
+
+TEST_F(ConversionTest, ALongCopyLetsOtherThreadsRun) {
+    static std::atomic<int> released_locks{0};
+    static std::atomic<int> restored_locks{0};
+    static int token = 0;
+    Registry::instance().provide({"python", "test",
+                                  [] {
+                                      ++released_locks;
+                                      return static_cast<void*>(&token);
+                                  },
+                                  [](void* given) { restored_locks += given == &token ? 1 : 1000; }});
+    SampleLibrary& one = SampleLibrary::add("one");
+    SampleLibrary& two = SampleLibrary::add("two");
+    convert(one.make(memory()), two, HOST, CopyMode::always);
+    EXPECT_EQ(released_locks, 0) << "a short one is over before that pays";
+    convert(one.make(memory(make_layout("long", {1 << 20}, {1}))), two, HOST, CopyMode::always);
+    EXPECT_EQ(released_locks, 1);
+    EXPECT_EQ(restored_locks, 1);
+}
+
 TEST_F(ConversionTest, MoreAxesThanTheTargetHasAreAnError) {
     SampleLibrary& one = SampleLibrary::add("one");
     SampleLibrary& two = SampleLibrary::add("two", {.imports = R"({"max_ndim": 1})"});

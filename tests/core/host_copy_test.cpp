@@ -83,24 +83,24 @@ TEST(HostCopy, EveryOrderOfFourAxes) {
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST(HostCopy, LargeCopiesAreShared) {
+TEST(HostCopy, IsRightWhenThreadsShareTheWork) {
     // Large enough for several threads; the extents are no multiples of a tile or of a thread's share.
     std::atomic<int> released{0};
     const std::vector<Layout> large{
-        make_layout("contiguous", {3, 1100, 1001}, row_major({3, 1100, 1001})),
-        make_layout("transposed", {1801, 1503}, {1, 1801}),
-        make_layout("transposed, backward", {1801, 1503}, {-1, 1801}),
+        make_layout("contiguous", {3, 700, 601}, row_major({3, 700, 601})),
+        make_layout("transposed", {1201, 1003}, {1, 1201}),
+        make_layout("transposed, backward", {1201, 1003}, {-1, 1201}),
         make_layout("gaps", {1201, 1003}, {2006, 2}),
-        make_layout("broadcast", {1201, 2003}, {0, 1}),
-        make_layout("axes reversed", {101, 53, 211, 3}, column_major({101, 53, 211, 3})),
-        make_layout("few long rows", {2, 2000003}, {1, 2}),
+        make_layout("broadcast", {1201, 1003}, {0, 1}),
+        make_layout("axes reversed", {31, 53, 211, 4}, column_major({31, 53, 211, 4})),
+        make_layout("few long rows", {2, 600001}, {1, 2}),
     };
     for (const Layout& layout : large) {
-        for (const DType dtype : {DType::uint8(), DType::float32(), DType::complex128()}) {
-            SCOPED_TRACE(layout.name + " of " + dtype.name());
-            expect_copy_of(make_tensor(layout, dtype, released));
-        }
+        SCOPED_TRACE(layout.name);
+        expect_copy_of(make_tensor(layout, DType::complex64(), released));
     }
+    expect_copy_of(make_tensor(make_layout("transposed", {1801, 1503}, {1, 1801}), DType::float32(), released));
+    expect_copy_of(make_tensor(make_layout("transposed", {801, 803}, {1, 801}), DType::complex128(), released));
 }
 
 TEST(HostCopy, KeepsNothingOfTheSource) {

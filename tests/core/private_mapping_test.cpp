@@ -1,6 +1,9 @@
+#include <arraybridge/conversion.hpp>
+#include <arraybridge/error.hpp>
 #include <arraybridge/host_copy.hpp>
-#include <cstdio>
+#include <cstring>
 
+#include "fixtures/sample_library.hpp"
 #include "registry_process.hpp"
 #include "tensors.hpp"
 
@@ -134,6 +137,27 @@ TEST_F(PrivateMappingTest, OutlivesTheFirstMapping) {
 TEST_F(PrivateMappingTest, FindsAFileWithAnOddName) {
     const MappedFile file(make_file("a name with spaces and äöü"), length);
     EXPECT_TRUE(map_privately(file.tensor(vector, 5)).has_value());
+}
+
+TEST_F(PrivateMappingTest, AConversionMapsALargeFileInsteadOfCopyingIt) {
+    constexpr std::int64_t large = std::int64_t{3} << 20U;
+    const auto path = write("large", std::string(static_cast<std::size_t>(large), 'a'));
+    const MappedFile file(path, static_cast<std::size_t>(large));
+    SampleLibrary& one = SampleLibrary::add("one");
+    SampleLibrary& two = SampleLibrary::add("two", {.imports = R"({"strides": "any"})"});
+    const Array array = one.make(file.tensor(make_layout("vector", {large - 5}, {1}), 5));
+    EXPECT_THROW(convert(array, two, HOST, CopyMode::never), CannotShare);
+
+    const TensorView result = convert(array, two).view();
+    EXPECT_FALSE(result.is_read_only());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(result.data()) % 4096, 5U) << "a copy would begin at a multiple of 64";
+    EXPECT_EQ(std::memcmp(result.data(), array.view().data(), static_cast<std::size_t>(large - 5)), 0);
+    std::memset(result.data(), 'b', 100);
+    EXPECT_EQ(content(path), std::string(static_cast<std::size_t>(large), 'a'));
+
+    // A copy that was asked for does not depend on the file.
+    const TensorView copy = convert(array, two, HOST, CopyMode::always).view();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copy.data()) % 64, 0U);
 }
 
 TEST_F(PrivateMappingTest, RefusesAReplacedFile) {
