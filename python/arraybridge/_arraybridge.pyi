@@ -33,6 +33,7 @@ def explain(
     str,  # why it would fail, or ""
     tuple[tuple[str, str], ...],  # (mechanism, why declined), best first
 ]: ...
+
 @final
 class ForeignArray:
     """An array of a library that is written in C++."""
@@ -40,7 +41,12 @@ class ForeignArray:
     shape: tuple[int, ...]
     dtype: str
     def __dlpack__(
-        self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, dl_device: Any = None, copy: Any = None
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: Any = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
