@@ -196,14 +196,20 @@ assert convert(torch.ones(3, dtype=torch.float8_e5m2), "numpy").dtype.name == "f
 
 
 @pytest.mark.parametrize(
-    "wrong", [np.dtype("float32"), np.float32, np.sum, np.random.default_rng(0), np, np.ndarray], ids=repr
+    "wrong",
+    [np.dtype("float32"), np.float32, np.sum, np.random.default_rng(0), np, np.ndarray],
+    ids=lambda wrong: type(wrong).__name__,
 )
 def test_what_numpy_has_besides_arrays_is_nothing_to_be_like(wrong: object) -> None:
     with pytest.raises((ValueError, TypeError, MemoryConversionError)):
         convert(torch.ones(2), wrong)
 
 
-@pytest.mark.parametrize("wrong", [torch.float32, torch.device("cpu"), torch.Size([2]), torch, torch.Tensor], ids=repr)
+@pytest.mark.parametrize(
+    "wrong",
+    [torch.float32, torch.device("cpu"), torch.Size([2]), torch, torch.Tensor],
+    ids=lambda wrong: type(wrong).__name__,
+)
 def test_what_torch_has_besides_tensors_is_nothing_to_be_like(wrong: object) -> None:
     with pytest.raises((ValueError, TypeError, MemoryConversionError)):
         convert(np.ones(2), wrong)

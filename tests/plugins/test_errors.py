@@ -199,9 +199,14 @@ def test_a_missing_device_is_found_before_the_array_is_looked_at() -> None:
             convert_memory(array, source, target, NamedDevice("nowhere"))
 
 
-@pytest.mark.parametrize("device", ["cpu", "host", 0, None, object(), torch.device("cpu")], ids=repr)
+@pytest.mark.parametrize(
+    "device", ["cpu", "host", 0, None, object(), torch.device("cpu")], ids=lambda d: type(d).__name__
+)
 def test_what_is_no_device(device: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
+    if device is not None:
+        with pytest.raises((TypeError, MemoryConversionError), match="NamedDevice"):
+            convert(np.ones(2), "torch", device=device)
+    with pytest.raises((TypeError, MemoryConversionError), match="NamedDevice"):
         convert_memory(np.ones(2), "numpy", "torch", device)
 
 
@@ -216,14 +221,16 @@ def test_what_is_no_answer_to_copy(copy: Any) -> None:
             call()
 
 
-@pytest.mark.parametrize("name", ["abacus", "", "NumPy", "numpy ", "torch\0", "ü" * 100, "../numpy"])
+@pytest.mark.parametrize(
+    "name", ["abacus", "", "NumPy", "numpy ", "torch\0", "ü" * 100, "../numpy"], ids=lambda name: name[:9]
+)
 def test_an_unknown_library(name: str) -> None:
     for call in (
         lambda: convert_memory(np.ones(2), name, "torch", HOST),
         lambda: convert_memory(np.ones(2), "numpy", name, HOST),
         lambda: convert(np.ones(2), name),
     ):
-        with pytest.raises(ValueError, match=r"numpy, .*torch"):
+        with pytest.raises(ValueError, match=r"numpy.*torch"):
             call()
 
 

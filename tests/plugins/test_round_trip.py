@@ -35,7 +35,7 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
     start = -memory.ctypes.data % 64 + shift
     array = memory[start : start + count * dtype.itemsize].view(dtype)
     array = array.reshape(whole, order=draw(st.sampled_from("CF")))
-    array = array[tuple(slice(None, None, step) for step in steps)]
+    array = array[(*(slice(None, None, step) for step in steps), ...)]
     array = array.transpose(draw(st.permutations(range(len(shape)))))
     if draw(st.booleans()) and array.ndim:
         array = np.broadcast_to(array, (draw(st.integers(1, 3)), *array.shape))

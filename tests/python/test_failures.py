@@ -51,7 +51,8 @@ def raised(call):
     try:
         return ["nothing", repr(call())]
     except BaseException as error:
-        return [" ".join(base.__name__ for base in type(error).__mro__), str(error)]
+        kinds = [base.__name__ for each in (error, error.__cause__) if each for base in type(each).__mro__]
+        return [" ".join(kinds), str(error)]
 """
 
 
@@ -84,11 +85,11 @@ class Fault:
 
 
 FAULTS = {
-    "bad_json": Fault("manifest.json", listed_before_use=True),
+    "bad_json": Fault("4:", listed_before_use=True),
     "wrong_schema": Fault("alignment", listed_before_use=True),
     "newer_schema": Fault("schema_version", listed_before_use=True),
     "outside": Fault("shared_object", listed_before_use=True),
-    "outside_link": Fault("folder"),
+    "outside_link": Fault("symbolic link", listed_before_use=True),
     "missing_object": Fault("libarraybridge_missing_object.so"),
     "not_an_object": Fault("libarraybridge_not_an_object.so"),
     "undefined_symbol": Fault("undefined symbol"),
@@ -104,7 +105,7 @@ FAULTS = {
     "descriptor_runtime": Fault("cpython-311"),
     "descriptor_core": Fault("core"),
     "descriptor_throw": Fault("throw"),
-    "factory_throws": Fault("no luck today", raises="RuntimeError"),
+    "factory_throws": Fault("no luck today"),
     "factory_throws_int": Fault("", raises="Exception"),
     "factory_not_installed": Fault("nowhere is not installed", raises="ModuleNotFoundError", listed_after_use=False),
 }
@@ -131,7 +132,7 @@ def told_by_one_process() -> dict[str, dict[str, list]]:
         before = listed(name)
         ways = [raised(lambda: convert(array, name)), raised(lambda: convert_memory(array, name, "torch", HOST)),
                 raised(lambda: convert_memory(array, "numpy", name, HOST)), raised(lambda: explain(array, name).error),
-                raised(lambda: ArrayLibrary.named(name).available_devices()), raised(lambda: convert(array, name))]
+                raised(lambda: ArrayLibrary.named(name)._entry.load()), raised(lambda: convert(array, name))]
         told[name] = {{"before": before, "ways": ways, "after": listed(name)}}
         all_else_works()
     assert convert(array, "good", copy=True).shape == (3,)
@@ -160,12 +161,12 @@ def test_asking_for_it_raises_its_reason(name: str, told_by_one_process: dict[st
     if not broken_here(name):
         pytest.skip("this plugin is right for this interpreter")
     fault = FAULTS[name]
-    by_convert, *_, explained, devices, again = ways = told_by_one_process[name]["ways"]
+    by_convert, *_, explained, loading, again = ways = told_by_one_process[name]["ways"]
     for kinds, text in ways:
         if kinds != "nothing":
             assert fault.reason in text, text
-    assert [by_convert[0], devices[0], again[0]].count("nothing") == 0
-    assert fault.raises in devices[0].split()
+    assert [by_convert[0], loading[0], again[0]].count("nothing") == 0
+    assert fault.raises in loading[0].split()
     assert again == by_convert
     assert explained[0] == "nothing" or fault.raises in explained[0].split()
     assert fault.reason in explained[1]
@@ -216,9 +217,9 @@ def test_a_library_that_throws_from_every_function() -> None:
         array = np.ones(3, np.float32)
         print(raised(lambda: convert_memory(array, "numpy", "throws", HOST)))
         print(raised(lambda: convert(array, "throws", copy=True)))
-        print(raised(lambda: ArrayLibrary.named("throws").available_devices()))
+        print(raised(lambda: ArrayLibrary.named("throws")._entry.devices()))
         print(raised(lambda: convert(array, "throws", device=arraybridge.AcceleratorDevice(0))))
-        print([_arraybridge.problems()])
+        print(len(_arraybridge.problems()))
         import gc, weakref
         seen = weakref.ref(array)
         del array
@@ -233,7 +234,7 @@ def test_a_library_that_throws_from_every_function() -> None:
         assert "MemoryConversionError" in each and "always throws" in each
     assert "RuntimeError" in devices and "devices always throws" in devices
     assert "always throws" in device
-    assert problems == "[[]]"
+    assert problems == "0"
 
 
 def test_the_second_manifest_of_a_name_is_shadowed() -> None:
@@ -258,7 +259,7 @@ def test_a_plugin_cannot_take_the_place_of_one_of_ours_by_accident(tmp_path: Pat
     (tmp_path / "numpy" / "manifest.json").write_text(json.dumps({**text, "name": "numpy"}))
     told = run(
         """
-        print(raised(lambda: convert(np.ones(3), "numpy", copy=True)))
+        print(raised(lambda: convert_memory(np.ones(3), "numpy", "numpy", HOST, copy=True)))
         print([each.path for each in _arraybridge.problems() if each.shadowed])
         """,
         ARRAYBRIDGE_PLUGIN_PATH=str(tmp_path),
@@ -266,11 +267,20 @@ def test_a_plugin_cannot_take_the_place_of_one_of_ours_by_accident(tmp_path: Pat
     assert "ImportError" in told and "missing_object" in told
 
 
-@pytest.mark.parametrize("element", ["", "/nowhere/at/all", "/dev/null", ".", "relative/path", "\x01", "x" * 5000])
-def test_a_path_that_leads_nowhere(element: str) -> None:
-    run(
-        "all_else_works(); _arraybridge.problems()", ARRAYBRIDGE_PLUGIN_PATH=os.pathsep.join(["", element, "", element])
-    )
+def test_paths_that_lead_nowhere() -> None:
+    elements = [
+        "",
+        "/nowhere/at/all",
+        "/dev/null",
+        ".",
+        "relative/path",
+        "\x01",
+        "x" * 5000,
+        "",
+        str(fixtures() / "good"),
+    ]
+    code = "numpy_works(); _arraybridge.problems(); print(convert(np.ones(3), 'good').shape)"
+    assert run(code, ARRAYBRIDGE_PLUGIN_PATH=os.pathsep.join(elements)) == "(3,)\n"
 
 
 def test_what_is_disabled_is_not_there() -> None:
@@ -338,7 +348,7 @@ def test_layouts_that_such_a_library_lacks_are_copied() -> None:
                 name = str(source.dtype).replace("torch.", "").replace(">f4", "float32")
                 assert good.dtype == name, (good.dtype, name)
                 back = convert(good, "numpy")
-                expected = source.to(torch.complex64) if good.dtype == "bfloat16" else source
+                expected = source.to(torch.complex64).resolve_conj() if isinstance(source, torch.Tensor) else source
                 assert np.array_equal(back.astype(np.complex64), np.asarray(expected).astype(np.complex64))
         assert raised(lambda: convert(array.T, "good", copy=False))[0].startswith("ConversionBufferError")
         """,
@@ -425,7 +435,7 @@ def test_objects_that_are_no_arrays_of_it() -> None:
                      lambda: convert_memory(good, "numpy", "torch", HOST),
                      lambda: convert_memory(good, "torch", "numpy", HOST),
                      lambda: type(good)(),
-                     lambda: convert(np.ones(3, "complex128").astype("longdouble"), "good")):
+                     lambda: convert(np.ones(3, "longdouble"), "good")):
             print(raised(call))
         """,
         "good",

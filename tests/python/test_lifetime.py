@@ -34,13 +34,21 @@ def owned_tensor(count: int = 16) -> tuple[torch.Tensor, weakref.ref]:
     return torch.from_numpy(array), weakref.ref(array)
 
 
-class Watched(np.ndarray):
-    """Counts how often one is let go."""
+class Memory(bytearray):
+    """What an array lies in. Counts how often one is let go."""
 
     released = 0
 
     def __del__(self) -> None:
-        Watched.released += 1
+        Memory.released += 1
+
+
+def watched_array() -> np.ndarray:
+    """Sixteen numbers, in memory whose end is counted from now on."""
+    Memory.released = 0
+    array = np.frombuffer(Memory(16 * 8), np.float64)
+    array[...] = np.arange(16)
+    return array
 
 
 # ----- who keeps whom -----
@@ -100,9 +108,7 @@ def test_a_source_that_is_a_view_is_kept_with_its_base() -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
 def test_a_chain_is_released_once_in_any_order(order: tuple[int, ...]) -> None:
-    Watched.released = 0
-    kept: list[Any] = [np.arange(16.0).view(Watched)]
-    seen = weakref.ref(kept[0])
+    kept: list[Any] = [watched_array()]
     kept.append(convert(kept[0], "torch"))
     kept.append(convert(kept[1], "numpy"))
     kept.append(convert(kept[2], "torch"))
@@ -110,8 +116,7 @@ def test_a_chain_is_released_once_in_any_order(order: tuple[int, ...]) -> None:
         kept[index] = None
         rest = [each for each in kept if each is not None]
         assert all(each.sum() == 120 for each in rest)
-        assert (seen() is None) == (position == 3)
-        assert Watched.released == (position == 3)
+        assert Memory.released == (position == 3)
 
 
 def test_a_cycle_through_a_result_is_found_by_the_collector_or_ended_by_hand() -> None:
@@ -137,7 +142,7 @@ def test_reference_counts_come_back() -> None:
     read_only.flags.writeable = False
     foreign = np.arange(4, dtype=">f4")
     scalar = np.float32(3)
-    sources = [array, tensor, complex_tensor, leaf, read_only, foreign, scalar, array[::2], array[::-1], None]
+    sources = [array, tensor, complex_tensor, leaf, read_only, foreign, scalar, array[::2], array[::-1]]
     watched = [
         *sources,
         HOST,
@@ -151,7 +156,7 @@ def test_reference_counts_come_back() -> None:
     counters = ConversionCounters()
 
     def work() -> None:
-        for source in sources[:-1]:
+        for source in sources:
             target = "torch" if isinstance(source, (np.ndarray, np.generic)) else "numpy"
             for copy in (None, True):
                 convert(source, target, copy=copy)
@@ -167,7 +172,8 @@ def test_reference_counts_come_back() -> None:
         work()
     gc.collect()
     after = [sys.getrefcount(each) for each in watched]
-    assert [there - here for here, there in zip(before, after, strict=True)] == [0] * len(watched)
+    changed = [(repr(each), there - here) for each, here, there in zip(watched, before, after, strict=True)]
+    assert [each for each in changed if each[1]] == []
 
 
 # ----- errors keep nothing -----
@@ -208,16 +214,15 @@ def failures() -> dict[str, Callable[[np.ndarray], Any]]:
 @pytest.mark.parametrize("name", failures())
 def test_an_error_keeps_nothing(name: str) -> None:
     fail = failures()[name]
-    Watched.released = 0
-    for attempt in range(1, 4):
-        array = np.arange(16.0).view(Watched)
+    for _ in range(3):
+        array = watched_array()
         seen = weakref.ref(array)
         with pytest.raises((MemoryConversionError, ValueError, LookupError, TypeError)) as caught:
             fail(array)
         del array, caught
         gc.collect()
         assert seen() is None
-        assert Watched.released >= attempt
+        assert Memory.released == 1
 
 
 def test_a_result_whose_observer_raises_is_let_go() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -33,6 +34,8 @@ def run(code: str, *, torch: bool = True, timeout: float = 60) -> str:
     return done.stdout
 
 
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
 # ----- arrays that outlive the interpreter -----
 
 
@@ -47,8 +50,10 @@ def test_arrays_of_both_directions_in_module_globals() -> None:
     """)
 
 
-def test_arrays_in_a_cycle_that_only_the_collector_breaks() -> None:
-    run("""
+# How a process can end: what it does, its exit status, and what it prints.
+ENDINGS = {
+    "arrays in a cycle that only the collector breaks": (
+        """
         class Node:
             pass
 
@@ -58,28 +63,113 @@ def test_arrays_in_a_cycle_that_only_the_collector_breaks() -> None:
             node.array = np.ones(7)
             node.tensor = there(node.array)
             node.again = back(node.tensor)
-    """)
-
-
-def test_arrays_that_a_module_of_the_standard_library_keeps() -> None:
-    # Those modules are taken down last, after the ones that came later.
-    run("""
+        """,
+        0,
+        "",
+    ),
+    "arrays that a module of the standard library keeps": (
+        """
         sys.kept_array = back(there(np.ones(3)))
         os.environ.kept_tensor = there(np.ones(3))
         threading.kept = [back(torch.ones(3))]
-    """)
-
-
-def test_arrays_used_in_atexit_handlers() -> None:
-    told = run("""
+        """,
+        0,
+        "",
+    ),
+    "arrays used in atexit handlers": (
+        """
         array = np.arange(4.0)
         tensor = there(array)
 
         @atexit.register
         def late():
             print(there(np.ones(3)).sum().item(), back(tensor).sum(), tensor.sum().item())
+        """,
+        0,
+        "3.0 6.0 6.0",
+    ),
+    "without finalisation": (
+        """
+        array = np.ones(5)
+        tensor = there(array)
+        again = back(tensor)
+        os._exit(0)
+        """,
+        0,
+        "",
+    ),
+    "threads that end before the interpreter": (
+        """
+        def work():
+            for _ in range(300):
+                back(there(np.ones(16)))
+
+        for _ in range(8):
+            threading.Thread(target=work).start()
+        """,
+        0,
+        "",
+    ),
+    "daemon threads that only hold arrays": (
+        """
+        ready = threading.Barrier(5)
+
+        def hold():
+            array = np.ones(16)
+            tensor = there(array)
+            again = back(tensor)
+            ready.wait()
+            time.sleep(60)
+
+        for _ in range(4):
+            threading.Thread(target=hold, daemon=True).start()
+        ready.wait()
+        """,
+        0,
+        "",
+    ),
+    "by an exception": (
+        """
+        tensor = there(np.ones(3))
+        again = back(tensor)
+        raise SystemExit(7)
+        """,
+        7,
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def endings() -> dict[str, list]:
+    """Exit status, output and errors of each ending: of processes forked from one that has loaded everything."""
+    codes = {name: textwrap.dedent(code) for name, (code, _, _) in ENDINGS.items()}
+    told = run(f"""
+        import json, tempfile
+        back(there(np.ones(3)))
+        told, chosen = {{}}, ""
+        for name, code in {codes!r}.items():
+            output, errors = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+            child = os.fork()
+            if child == 0:
+                os.dup2(output.fileno(), 1)
+                os.dup2(errors.fileno(), 2)
+                told, chosen = {{}}, code
+                break
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            told[name] = [status, *(each.seek(0) or each.read().strip() for each in (output, errors))]
+        if told:
+            print(json.dumps(told))
+        exec(chosen)
     """)
-    assert told.split() == ["3.0", "6.0", "6.0"]
+    return json.loads(told)
+
+
+@needs_fork
+@pytest.mark.parametrize("name", ENDINGS)
+def test_ending(name: str, endings: dict[str, list]) -> None:
+    _, status, output = ENDINGS[name]
+    assert endings[name] == [status, output, ""]
 
 
 def test_a_handler_that_was_registered_before_the_package_was_imported() -> None:
@@ -123,86 +213,52 @@ def test_a_first_use_in_a_handler_that_was_registered_before_the_package_was_imp
     assert (done.returncode, done.stdout, done.stderr) == (0, "4.0\n", "")
 
 
-def test_leaving_without_finalisation() -> None:
-    run("""
-        array = np.ones(5)
-        tensor = there(array)
-        again = back(tensor)
-        os._exit(0)
-    """)
-
-
-def test_leaving_by_an_exception() -> None:
-    code = PREAMBLE + TORCH + "tensor = there(np.ones(3)); again = back(tensor)\nraise SystemExit(7)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (7, "")
-
-
 # ----- threads at work -----
-
-
-def test_threads_that_end_before_the_interpreter() -> None:
-    run("""
-        def work():
-            for _ in range(300):
-                back(there(np.ones(16)))
-
-        for _ in range(8):
-            threading.Thread(target=work).start()
-    """)
 
 
 # PyTorch itself aborts when a daemon thread drops a tensor, or asks a float tensor `is_neg()`, while the interpreter
 # ends: before Python 3.14 a thread that comes for the GIL then is unwound, here through noexcept functions of PyTorch.
 # So these threads drop no tensors, and have integers.
+#
+# Several processes end that way: children that are forked once everything is loaded, then the one that loaded it.
+@needs_fork
 @pytest.mark.parametrize(
-    "work",
+    ("work", "torch"),
     [
-        "convert_memory(large, 'numpy', 'numpy', HOST, copy=True)",
-        "convert_memory(small, 'numpy', 'numpy', HOST, copy=True)",
-        "convert_memory(small, 'numpy', 'numpy', HOST)",
-        "kept.append(there(small))",
-        "kept.append(back(tensor))",
-        "explain(small, 'torch'), explain(tensor, 'numpy')",
+        ("convert_memory(large, 'numpy', 'numpy', HOST, copy=True)", False),
+        ("convert_memory(small, 'numpy', 'numpy', HOST, copy=True)", False),
+        ("convert_memory(small, 'numpy', 'numpy', HOST)", False),
+        ("kept.append(there(small))", True),
+        ("kept.append(back(tensor))", True),
+        ("explain(small, 'torch'), explain(tensor, 'numpy')", True),
     ],
 )
-def test_daemon_threads_that_convert_while_the_interpreter_ends(work: str) -> None:
-    for _ in range(3):
-        run(f"""
-            small, large, tensor = np.ones(16), np.ones(1 << 19), torch.ones(16, dtype=torch.int32)
-            back(there(small))
-            kept = []
+def test_daemon_threads_that_convert_while_the_interpreter_ends(work: str, torch: bool) -> None:
+    run(
+        f"""
+        small, large = np.ones(16), np.ones(1 << 19)
+        tensor = torch.ones(16, dtype=torch.int32) if {torch} else None
+        back(there(small)) if {torch} else convert_memory(small, "numpy", "numpy", HOST, copy=True)
+        kept = []
 
-            def work():
-                while True:
-                    {work}
+        def work():
+            while True:
+                {work}
 
-            for _ in range(4):
-                threading.Thread(target=work, daemon=True).start()
-            time.sleep(0.05)
-        """)
-
-
-def test_daemon_threads_that_only_hold_arrays() -> None:
-    run("""
-        ready = threading.Barrier(5)
-
-        def hold():
-            array = np.ones(16)
-            tensor = there(array)
-            again = back(tensor)
-            ready.wait()
-            time.sleep(60)
-
+        for _ in range(2):
+            child = os.fork()
+            if child == 0:
+                break
+            assert os.waitpid(child, 0)[1] == 0
         for _ in range(4):
-            threading.Thread(target=hold, daemon=True).start()
-        ready.wait()
-    """)
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.03)
+        """,
+        torch=torch,
+    )
 
 
 # ----- child processes -----
-
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
 @needs_fork
@@ -253,7 +309,7 @@ def test_fork_while_threads_convert(work: str) -> None:
         for thread in threads:
             thread.start()
         answers = []
-        for _ in range(10):
+        for _ in range(6):
             child = os.fork()
             if child == 0:
                 ok = back(there(array)).sum() == 16
@@ -274,7 +330,7 @@ def test_fork_while_threads_convert(work: str) -> None:
             thread.join()
         print(*answers)
     """)
-    assert told.split() == ["0"] * 10
+    assert told.split() == ["0"] * 6
 
 
 def test_processes_that_are_spawned(tmp_path) -> None:
