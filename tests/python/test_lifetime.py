@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any
 
@@ -21,6 +21,15 @@ torch = pytest.importorskip("torch")
 
 from arraybridge import HOST, MemoryConversionError, NamedDevice, convert, convert_memory, explain  # noqa: E402
 from arraybridge.conversion import ConversionCounters  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections() -> Iterator[None]:
+    """What was there before these tests is not looked through again and again."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def owned_array(count: int = 16) -> tuple[np.ndarray, weakref.ref]:
