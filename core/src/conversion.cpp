@@ -7,6 +7,7 @@
 #include "arraybridge/host_copy.hpp"
 #include "arraybridge/validate.hpp"
 #include "require_device.hpp"
+#include "share_at_once.hpp"
 #include "unlocked_scope.hpp"
 
 namespace arraybridge {
@@ -385,6 +386,11 @@ Decline Conversion::check_copy() const {
 
 NativeArray convert_native(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device,
                            CopyMode copy, ConversionRecord* record) {
+    const bool usual = record == nullptr && copy == CopyMode::as_needed && device.is_host() && &source != &target;
+    if (usual) [[likely]] {
+        if (const NativeArray shared = share_at_once(array, source, target)) [[likely]]
+            return shared;
+    }
     Conversion conversion(array, source, target, device, copy);
     if (record == nullptr) return conversion.run(nullptr);
     const auto started = std::chrono::steady_clock::now();

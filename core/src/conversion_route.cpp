@@ -76,13 +76,17 @@ std::string_view label(Mechanism mechanism) noexcept {
     return "host copy";
 }
 
+bool shares_host_memory(const LibraryEntry& source, const LibraryEntry& target) noexcept {
+    return pair_of(source, target).sharing == Sharing::by_default;
+}
+
 ConversionRoute ConversionRoute::between(const LibraryEntry& source, const Device& source_device,
                                          const LibraryEntry& target, const Device& target_device,
                                          CopyMode copy) noexcept {
     if (&source == &target) return {within(source_device, target_device, copy), Sharing::by_default};
     const DeviceKind kind = source_device.kind();
     const Pair pair = pair_of(source, target);
-    const Sharing sharing = kind == DeviceKind::host       ? pair.sharing
+    const Sharing sharing = kind == DeviceKind::host             ? pair.sharing
                             : is_described(source, target, kind) ? Sharing::by_default
                                                                  : Sharing::never;
     const Sharing needed = copy == CopyMode::never ? Sharing::on_request : Sharing::by_default;

@@ -51,7 +51,8 @@ std::optional<DType> DType::parse(std::string_view name) noexcept {
 }
 
 std::string DType::name() const {
-    if (const int position = index(); position >= 0) return std::string(dtype_table[static_cast<std::size_t>(position)].name);
+    if (const int position = index(); position >= 0)
+        return std::string(dtype_table[static_cast<std::size_t>(position)].name);
     std::string text = std::to_string(code()) + ":" + std::to_string(bits());
     if (lanes() != 1) text += "x" + std::to_string(lanes());
     return text;

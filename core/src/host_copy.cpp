@@ -144,6 +144,12 @@ void copy_range(const Plan& plan, const char* from, char* to, std::int64_t begin
     }
 }
 
+/// Asking the system opens a file: once is enough.
+std::int64_t processors() {
+    static const std::int64_t count = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
+    return count;
+}
+
 void copy_elements(const TensorView& source, char* to) {
     const Plan plan = make_plan(source);
     const auto* from = static_cast<const char*>(source.data());
@@ -153,8 +159,8 @@ void copy_elements(const TensorView& source, char* to) {
     }
     const std::int64_t extent = plan.axes[0].extent;
     const std::int64_t wanted = std::min<std::int64_t>(source.nbytes() / bytes_per_thread, extent);
-    const std::int64_t threads = std::clamp<std::int64_t>(wanted, 1, std::thread::hardware_concurrency());
-    const std::int64_t share = (extent + std::max<std::int64_t>(threads, 1) - 1) / std::max<std::int64_t>(threads, 1);
+    const std::int64_t threads = wanted <= 1 ? 1 : std::min(wanted, processors());
+    const std::int64_t share = (extent + threads - 1) / threads;
     std::vector<std::jthread> others;
     for (std::int64_t begin = share; begin < extent; begin += share) {
         others.emplace_back([&plan, from, to, begin, end = std::min(begin + share, extent)] {

@@ -96,7 +96,20 @@ Envelope::Envelope(TensorView&& view) : state_(make_state(std::move(view))), ten
 
 Envelope::Envelope(ManagedTensor tensor) : Envelope(std::move(tensor).into_view(HOST)) {}
 
+void Envelope::import_kept() noexcept {
+    succeeded_ = true;
+    if (importer_released()) return;  // it copied after all, and the destructor does the rest
+    state_->holder.store(Holder::importer, std::memory_order_release);
+    state_ = nullptr;
+}
+
+void Envelope::leave_out_strides() noexcept {
+    tensor_->version = {1, 1};
+    tensor_->dl_tensor.strides = nullptr;
+}
+
 Envelope::~Envelope() {
+    if (state_ == nullptr) return;
     const bool alone = state_->holder.exchange(Holder::importer, std::memory_order_acq_rel) == Holder::caller;
     // After a failure an importer that did not call the deleter never will.
     if (alone || !succeeded_) destroy(state_);
@@ -105,7 +118,7 @@ Envelope::~Envelope() {
 void Envelope::give_back(TensorView& view) noexcept { view.owner = std::move(state_->owner); }
 
 bool Envelope::importer_released() const noexcept {
-    return state_->holder.load(std::memory_order_acquire) == Holder::caller;
+    return state_ != nullptr && state_->holder.load(std::memory_order_acquire) == Holder::caller;
 }
 
 ManagedTensor::ManagedTensor(TensorView&& view) : tensor_(&Envelope::make_state(std::move(view))->tensor) {}

@@ -66,15 +66,15 @@ int to_type_number(DType dtype) {
 /// Whether a type was made by ml_dtypes: then its name is the name of the dtype.
 bool comes_from_ml_dtypes(PyTypeObject* type) {
     const Object module = python::optional_attribute(reinterpret_cast<PyObject*>(type), "__module__");
-    return module && PyUnicode_Check(module.get()) &&
-           PyUnicode_CompareWithASCIIString(module.get(), "ml_dtypes") == 0;
+    return module && PyUnicode_Check(module.get()) && PyUnicode_CompareWithASCIIString(module.get(), "ml_dtypes") == 0;
 }
 
 }  // namespace
 
 DType from_numpy_dtype(PyArray_Descr* descriptor) {
     const auto number = static_cast<std::size_t>(descriptor->type_num);
-    if (number < own_dtypes.size()) [[likely]] return own_dtypes[number];
+    if (number < own_dtypes.size()) [[likely]]
+        return own_dtypes[number];
     PyTypeObject* type = descriptor->typeobj;
     if (!comes_from_ml_dtypes(type)) return no_dtype;
     const Object name = attribute(reinterpret_cast<PyObject*>(type), "__name__");
@@ -82,14 +82,16 @@ DType from_numpy_dtype(PyArray_Descr* descriptor) {
 }
 
 PyArray_Descr* to_numpy_dtype(DType dtype) {
-    if (const int number = to_type_number(dtype); number >= 0) [[likely]] return PyArray_DescrFromType(number);
+    if (const int number = to_type_number(dtype); number >= 0) [[likely]]
+        return PyArray_DescrFromType(number);
     if (dtype.index() < 0) throw UnsupportedArray("NumPy has no dtype " + dtype.name());
     const std::string name = dtype.name();
     PyObject* imported = PyImport_ImportModule("ml_dtypes");
     if (imported == nullptr) {
         if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) == 0) python::throw_error();
         PyErr_Clear();
-        throw NotInstalled("NumPy has " + name + " only with the package ml_dtypes: pip install ml_dtypes", "ml_dtypes");
+        throw NotInstalled("NumPy has " + name + " only with the package ml_dtypes: pip install ml_dtypes",
+                           "ml_dtypes");
     }
     const Object module = Object::steal(imported);
     const Object type = python::optional_attribute(module.get(), name.c_str());

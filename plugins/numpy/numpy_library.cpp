@@ -56,14 +56,16 @@ std::string text_of(PyObject* object) {
 DType require_dtype(PyArrayObject* array) {
     PyArray_Descr* descriptor = PyArray_DESCR(array);
     const DType dtype = from_numpy_dtype(descriptor);
-    if (dtype.index() >= 0) [[likely]] return dtype;
+    if (dtype.bits() != 0) [[likely]]
+        return dtype;
     throw UnsupportedArray("the NumPy dtype " + text_of(reinterpret_cast<PyObject*>(descriptor)) +
                            " has no counterpart in other libraries; convert it with .astype() first");
 }
 
 }  // namespace
 
-NumpyLibrary::NumpyLibrary(const LibraryEntry& entry) : PythonLibrary(entry), ArrayMath(static_cast<ArrayLibrary&>(*this)) {
+NumpyLibrary::NumpyLibrary(const LibraryEntry& entry)
+    : PythonLibrary(entry), ArrayMath(static_cast<ArrayLibrary&>(*this)) {
     if (_import_array() < 0) python::throw_error();
     memmap_type_ = attribute(module(), "memmap").release();
 }
@@ -97,7 +99,8 @@ NativeArray NumpyLibrary::copy(NativeArray array) {
 
 Decline NumpyLibrary::export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) {
     python::release_deferred();
-    if (PyArray_CheckExact(object(array))) [[likely]] return export_array(as_array(object(array)), request, out);
+    if (PyArray_CheckExact(object(array))) [[likely]]
+        return export_array(as_array(object(array)), request, out);
     if (PyArray_CheckScalar(object(array)) && request.copy == CopyMode::never) {
         return Decline{"a NumPy scalar has no memory to share"};
     }
@@ -116,8 +119,9 @@ Object NumpyLibrary::plain_array(NativeArray array) {
         if (mask && mask.get() != Py_None) {
             const Object masked = python::call_method(mask.get(), "any");
             if (PyObject_IsTrue(masked.get()) == 1) {
-                throw UnsupportedArray("a masked array with masked elements has no values to convert there; call "
-                                       ".filled(value) first");
+                throw UnsupportedArray(
+                    "a masked array with masked elements has no values to convert there; call "
+                    ".filled(value) first");
             }
         }
         return checked(PyArray_EnsureArray(Object::borrow(source).release()));
@@ -154,7 +158,8 @@ Decline NumpyLibrary::export_array(PyArrayObject* array, const ExportRequest& re
 }
 
 /// A fresh array with the same values in native byte order and row-major.
-Decline NumpyLibrary::export_copy(PyArrayObject* array, const char* why, const ExportRequest& request, TensorView& out) {
+Decline NumpyLibrary::export_copy(PyArrayObject* array, const char* why, const ExportRequest& request,
+                                  TensorView& out) {
     if (request.copy == CopyMode::never) return Decline{std::string("the array has ") + why};
     PyArray_Descr* native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
     if (native == nullptr) python::throw_error();

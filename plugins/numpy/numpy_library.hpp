@@ -33,7 +33,8 @@ public:
     NativeArray assign(NativeArray array, const Slice& slice, NativeArray values) override;
     NativeArray logical_and(NativeArray left, NativeArray right) override;
     NativeArray stack_arrays(std::span<const NativeArray> arrays, const Device& device) override;
-    NativeArray normalize_planes(NativeArray array, DType dtype, std::span<const std::optional<double>> scales) override;
+    NativeArray normalize_planes(NativeArray array, DType dtype,
+                                 std::span<const std::optional<double>> scales) override;
     NativeArray scale_dtype(NativeArray array, DType dtype) override;
 
     NativeArray native_linspace(double start, double stop, std::int64_t count, bool endpoint) override;

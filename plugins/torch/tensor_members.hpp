@@ -4,9 +4,9 @@
 
 namespace arraybridge {
 
-// Members of torch.Tensor that are asked of every tensor. For a tensor of exactly that type (or Parameter) the C function
-// behind the member is called directly: that spares the look-up and the checks of a call from Python, a third of the cost.
-// Both hold their references for good, as the library that has them does.
+// Members of torch.Tensor that are asked of every tensor. For a tensor of exactly that type (or Parameter) the C
+// function behind the member is called directly: that spares the look-up and the checks of a call from Python, a third
+// of the cost. Both hold their references for good, as the library that has them does.
 
 /// A method without arguments.
 class TensorMethod {

@@ -9,10 +9,9 @@ namespace {
 
 // torch uses NumPy's and ml_dtypes' names for all dtypes that both have.
 constexpr const char* names[] = {
-    "float32",       "float64",         "float16",     "bfloat16",        "bool",           "uint8",
-    "int8",          "int16",           "int32",       "int64",           "uint16",         "uint32",
-    "uint64",        "complex64",       "complex128",  "complex32",       "float8_e4m3fn",  "float8_e4m3fnuz",
-    "float8_e5m2",   "float8_e5m2fnuz", "float8_e8m0fnu",
+    "float32",    "float64",   "float16",       "bfloat16",        "bool",        "uint8",           "int8",
+    "int16",      "int32",     "int64",         "uint16",          "uint32",      "uint64",          "complex64",
+    "complex128", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
 };
 
 }  // namespace

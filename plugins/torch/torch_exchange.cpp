@@ -28,8 +28,7 @@ const DLPackExchangeAPI* find_api(PyTypeObject* tensor_type) {
     const Object capsule =
         python::optional_attribute(reinterpret_cast<PyObject*>(tensor_type), "__dlpack_c_exchange_api__");
     if (!capsule || PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api") == 0) return nullptr;
-    const auto* api =
-        static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+    const auto* api = static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
     const bool usable = api->header.version.major == DLPACK_MAJOR_VERSION &&
                         api->dltensor_from_py_object_no_sync != nullptr &&
                         api->managed_tensor_to_py_object_no_sync != nullptr;
@@ -49,7 +48,8 @@ bool read_extents(const Object& tuple, std::array<std::int64_t, max_ndim>& stora
 
 }  // namespace
 
-TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes) : dtypes_(&dtypes), untyped_storage_(tensor_type, "untyped_storage") {
+TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtypes)
+    : dtypes_(&dtypes), untyped_storage_(tensor_type, "untyped_storage") {
     if (const DLPackExchangeAPI* api = python_was_asked_for() ? nullptr : find_api(tensor_type)) {
         describe_ = api->dltensor_from_py_object_no_sync;
         import_ = api->managed_tensor_to_py_object_no_sync;
@@ -64,8 +64,8 @@ TorchExchange::TorchExchange(PyTypeObject* tensor_type, const TorchDTypes& dtype
 bool TorchExchange::describe(PyObject* tensor, TensorView& out) const {
     // The storage first: it is what a functorch wrapper has not, for which the C function gives garbage.
     Object storage = Object::steal(untyped_storage_(tensor));
-    const bool described = storage && (describe_ != nullptr ? describe_(tensor, &out.dlpack()) == 0
-                                                            : describe_by_python(tensor, out));
+    const bool described =
+        storage && (describe_ != nullptr ? describe_(tensor, &out.dlpack()) == 0 : describe_by_python(tensor, out));
     if (!described) {
         // What torch cannot describe is looked at more closely; an interrupt is the caller's.
         if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) python::throw_error();
@@ -124,13 +124,15 @@ Object TorchExchange::import(TensorView& tensor) const {
 }
 
 Object TorchExchange::import_by_c(TensorView& tensor) const {
+    const bool compact = tensor.is_contiguous();
     Envelope envelope(std::move(tensor));
+    if (compact) envelope.leave_out_strides();
     void* result = nullptr;
     if (import_(envelope.tensor(), &result) != 0) {
         envelope.give_back(tensor);
         python::throw_error();
     }
-    envelope.import_succeeded();
+    envelope.import_kept();
     return Object::steal(static_cast<PyObject*>(result));
 }
 

@@ -10,7 +10,8 @@
 namespace arraybridge {
 
 /// How tensors are described to others and made of foreign memory. PyTorch publishes a table of C functions for this
-/// (`Tensor.__dlpack_c_exchange_api__`, DLPack 1.3); versions without it are asked through Python, with the same results.
+/// (`Tensor.__dlpack_c_exchange_api__`, DLPack 1.3); versions without it are asked through Python, with the same
+/// results.
 ///
 /// The environment variable ARRAYBRIDGE_TORCH_EXCHANGE=python makes a version that has the table be asked through
 /// Python too.

@@ -118,7 +118,8 @@ Decline TorchLibrary::export_tensor(NativeArray array, const ExportRequest& requ
     python::release_deferred();
     PyObject* tensor = object(array);
     if (is_plain(tensor) && exchange_.describe(tensor, out) && refusals_.is_innocent(tensor, out)) [[likely]] {
-        if (out.device.is_host()) [[likely]] return {};
+        if (out.device.is_host()) [[likely]]
+            return {};
         return export_from_accelerator(tensor, request, out);
     }
     if (!accepts(array)) throw_not_mine(array);
@@ -168,8 +169,8 @@ Decline TorchLibrary::export_from_accelerator(PyObject* tensor, const ExportRequ
     const bool ordered = !out.device.is_host() && request.consumer_stream != no_stream &&
                          request.consumer_stream != unsynchronised_stream;
     if (ordered) {
-        // The C functions do not synchronise. This call makes the consumer's stream wait for PyTorch's, which is all that
-        // is wanted of it; the capsule goes unused.
+        // The C functions do not synchronise. This call makes the consumer's stream wait for PyTorch's, which is all
+        // that is wanted of it; the capsule goes unused.
         const Object stream = checked(PyLong_FromLongLong(request.consumer_stream));
         const Object dlpack = attribute(fresh ? fresh.get() : tensor, "__dlpack__");
         python::call_with(dlpack.get(), {}, "stream", stream.get());

@@ -64,11 +64,13 @@ void TorchRefusals::check(PyObject* tensor) const {
 
 void TorchRefusals::check_dense(PyObject* tensor) const {
     if (python::true_attribute(tensor, "is_nested")) {
-        throw UnsupportedArray("a nested tensor has no single shape; call torch.nested.to_padded_tensor(tensor, value) "
-                               "or .unbind() first");
+        throw UnsupportedArray(
+            "a nested tensor has no single shape; call torch.nested.to_padded_tensor(tensor, value) "
+            "or .unbind() first");
     }
     if (python::true_attribute(tensor, "is_quantized")) {
-        throw UnsupportedArray("a quantized tensor stores codes, not its values; call .dequantize() (or .int_repr()) first");
+        throw UnsupportedArray(
+            "a quantized tensor stores codes, not its values; call .dequantize() (or .int_repr()) first");
     }
     const Object layout = attribute(tensor, "layout");
     if (layout.get() != attribute(torch_, "strided").get()) {
@@ -85,12 +87,15 @@ void TorchRefusals::check_values(PyObject* tensor) const {
         throw UnsupportedArray("a tensor on the meta device has a shape but no values");
     }
     const Object functorch = python::optional_attribute(attribute(torch_, "_C").get(), "_functorch");
-    const Object wrapped = functorch ? python::optional_attribute(functorch.get(), "is_functorch_wrapped_tensor") : Object{};
+    const Object wrapped =
+        functorch ? python::optional_attribute(functorch.get(), "is_functorch_wrapped_tensor") : Object{};
     if (wrapped && is_true(python::call(wrapped.get(), tensor).release())) {
-        throw UnsupportedArray("inside torch.func transforms (vmap, grad, jvp) a tensor has no memory of its own; convert "
-                               "outside the transformed function");
+        throw UnsupportedArray(
+            "inside torch.func transforms (vmap, grad, jvp) a tensor has no memory of its own; convert "
+            "outside the transformed function");
     }
-    if (python::true_attribute(tensor, "is_nested") || attribute(tensor, "layout").get() != attribute(torch_, "strided").get()) {
+    if (python::true_attribute(tensor, "is_nested") ||
+        attribute(tensor, "layout").get() != attribute(torch_, "strided").get()) {
         return;  // another kind of memory, named by check_dense
     }
     const Object elements = python::call_method(tensor, "numel");
@@ -99,15 +104,17 @@ void TorchRefusals::check_values(PyObject* tensor) const {
     const Object held = Object::steal(storage);
     const Object address = held ? python::call_method(held.get(), "data_ptr") : checked(PyLong_FromLong(0));
     if (PyObject_IsTrue(elements.get()) == 1 && PyObject_IsTrue(address.get()) != 1) {
-        throw UnsupportedArray("a tensor of type " + std::string(Py_TYPE(tensor)->tp_name) + " has no memory of its own");
+        throw UnsupportedArray("a tensor of type " + std::string(Py_TYPE(tensor)->tp_name) +
+                               " has no memory of its own");
     }
 }
 
 void TorchRefusals::check_gradient(PyObject* tensor) const {
     if (!python::true_attribute(tensor, "requires_grad") || python::true_attribute(tensor, "is_leaf")) return;
     if (!python::true_method(torch_, "is_grad_enabled")) return;
-    throw UnsupportedArray("the tensor is the result of operations that a gradient is tracked through: a write to its "
-                           "memory would falsify gradients; call .detach() first, or convert under torch.no_grad()");
+    throw UnsupportedArray(
+        "the tensor is the result of operations that a gradient is tracked through: a write to its "
+        "memory would falsify gradients; call .detach() first, or convert under torch.no_grad()");
 }
 
 }  // namespace arraybridge

@@ -11,8 +11,8 @@ class TorchRefusals {
 public:
     TorchRefusals(PyObject* torch, PyTypeObject* tensor_type);
 
-    /// Whether a plain tensor's memory, described in `view`, holds its values as they are and may be given away: there is
-    /// memory at all, no gradient is tracked, and neither a conjugate nor a negative bit is set, which every DLPack
+    /// Whether a plain tensor's memory, described in `view`, holds its values as they are and may be given away: there
+    /// is memory at all, no gradient is tracked, and neither a conjugate nor a negative bit is set, which every DLPack
     /// exporter of PyTorch drops without a word.
     bool is_innocent(PyObject* tensor, const TensorView& view) const;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from arraybridge.observers import ConversionObserver
@@ -16,6 +17,7 @@ ConversionKey = tuple[str | tuple[str, ...], ...]
 # Conversions are of one kind if they differ in nothing but these.
 _MEASURED = ("nbytes", "seconds")
 _KIND = tuple(each.name for each in fields(ConversionRecord) if each.name not in _MEASURED)
+_kind_of = attrgetter(*_KIND)
 
 
 @dataclass(slots=True)
@@ -42,8 +44,13 @@ class ConversionCounters(ConversionObserver):
 
     def record(self, record: ConversionRecord) -> None:
         """Counts one conversion."""
-        kind = tuple(getattr(record, name) for name in _KIND)
-        self._add(kind, ConversionTotal(1, record.nbytes, record.seconds))
+        kind = _kind_of(record)
+        total = self.totals.get(kind)
+        if total is None:
+            total = self.totals[kind] = ConversionTotal()
+        total.count += 1
+        total.nbytes += record.nbytes
+        total.seconds += record.seconds
 
     def merge(self, other: ConversionCounters) -> ConversionCounters:
         """Adds the totals of `other` to these. Returns this object."""

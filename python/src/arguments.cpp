@@ -48,7 +48,8 @@ bool place_keywords(const char* function, PyObject* const* interned, std::size_t
 bool report_arguments(const char* function, const char* const* names, std::size_t required, std::size_t positional,
                       Py_ssize_t given, PyObject* const* places) {
     if (static_cast<std::size_t>(given) > positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes %zu positional arguments but %zd were given", function, positional, given);
+        PyErr_Format(PyExc_TypeError, "%s() takes %zu positional arguments but %zd were given", function, positional,
+                     given);
         return false;
     }
     std::string missing;

@@ -34,7 +34,8 @@ public:
         for (std::size_t i = 0; i < count; ++i) places[i] = values[i];
         if (keywords != nullptr) {
             if (interned_[0] == nullptr && !intern_names(names_.data(), interned_.data(), Count)) return false;
-            if (!place_keywords(function_, interned_.data(), Count, values + given, keywords, places.data())) return false;
+            if (!place_keywords(function_, interned_.data(), Count, values + given, keywords, places.data()))
+                return false;
         }
         for (std::size_t i = count; i < required_; ++i) {
             if (places[i] == nullptr) return report(given, places);

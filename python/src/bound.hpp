@@ -14,7 +14,8 @@ public:
 
     /// The library, loaded on first use.
     ArrayLibrary& library() {
-        if (library_ != nullptr) [[likely]] return *library_;
+        if (library_ != nullptr) [[likely]]
+            return *library_;
         return load();
     }
 
@@ -22,9 +23,7 @@ public:
     bool is_python() const noexcept { return is_python_; }
 
     /// The array behind a Python object, borrowed. Throws UnsupportedArray for an object that cannot be one.
-    NativeArray from_python(PyObject* object) {
-        return is_python_ ? NativeArray{object} : from_foreign(object);
-    }
+    NativeArray from_python(PyObject* object) { return is_python_ ? NativeArray{object} : from_foreign(object); }
 
     /// The Python object for an array, whose reference is taken over. A new reference.
     PyObject* to_python(NativeArray array) {
@@ -44,7 +43,8 @@ private:
 /// The binding of an entry.
 Bound& bind(const LibraryEntry& entry);
 
-/// The library called `name`. Throws UnknownLibrary and ManifestError. With sys.path told to the registry if it changed.
+/// The library called `name`. Throws UnknownLibrary and ManifestError. With sys.path told to the registry if it
+/// changed.
 Bound& bound_named(std::string_view name);
 
 /// Tells the registry where installed packages are, if that changed since it was last told. With the GIL held.

@@ -17,10 +17,12 @@ namespace {
 
 using python::Object;
 
-/// The library that an argument of convert_memory names; null with ValueError or TypeError set, in the words for `role`.
+/// The library that an argument of convert_memory names; null with ValueError or TypeError set, in the words for
+/// `role`.
 Bound* library_argument(PyObject* object, const char* role) {
     try {
-        if (Bound* library = names().find(object)) [[likely]] return library;
+        if (Bound* library = names().find(object)) [[likely]]
+            return library;
     } catch (const UnknownLibrary& error) {
         const std::string_view text = error.what();
         const std::string available(text.substr(std::min(text.find("Available: "), text.size())));
@@ -37,7 +39,8 @@ Bound* library_argument(PyObject* object, const char* role) {
 }
 
 PyObject* convert_memory(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-    static constinit Parameters<5> parameters{"convert_memory", {"data", "source_type", "target_type", "device", "copy"}, 4, 4};
+    static constinit Parameters<5> parameters{
+        "convert_memory", {"data", "source_type", "target_type", "device", "copy"}, 4, 4};
     std::array<PyObject*, 5> values{};
     if (!parameters.parse(arguments, count, keywords, values)) return nullptr;
     Bound* source = library_argument(values[1], "source_type");
@@ -86,37 +89,39 @@ PyObject* detect_memory_type(PyObject*, PyObject* value) {
     });
 }
 
-PyDoc_STRVAR(convert_memory_doc,
-             "convert_memory(data, source_type, target_type, device, *, copy=None)\n--\n\n"
-             "The array `data` of one library as an array of another, on `device`.\n\n"
-             "Args:\n"
-             "    data: An array of the library `source_type`, of any shape and of any dtype that both libraries have.\n"
-             "    source_type: Name of its library (\"numpy\"), or its MemoryType.\n"
-             "    target_type: The library to convert to, likewise.\n"
-             "    device: A device of the target: HOST, AcceleratorDevice(index) or NamedDevice(name).\n"
-             "    copy: None shares memory where the two libraries do so by default and the array allows it, and copies\n"
-             "        otherwise. False shares or fails. True shares nothing.\n\n"
-             "Returns:\n"
-             "    The array in the target library, same shape; the very object `data` when it is there already. A result\n"
-             "    that shares memory keeps that memory alive.\n\n"
-             "Raises:\n"
-             "    ValueError: A library is not known.\n"
-             "    MemoryConversionError: The conversion failed. It is a ModuleNotFoundError too if a library is not\n"
-             "        installed, a BufferError if memory was to be shared and cannot be, a ValueError if the target does\n"
-             "        not have the device.");
+PyDoc_STRVAR(
+    convert_memory_doc,
+    "convert_memory(data, source_type, target_type, device, *, copy=None)\n--\n\n"
+    "The array `data` of one library as an array of another, on `device`.\n\n"
+    "Args:\n"
+    "    data: An array of the library `source_type`, of any shape and of any dtype that both libraries have.\n"
+    "    source_type: Name of its library (\"numpy\"), or its MemoryType.\n"
+    "    target_type: The library to convert to, likewise.\n"
+    "    device: A device of the target: HOST, AcceleratorDevice(index) or NamedDevice(name).\n"
+    "    copy: None shares memory where the two libraries do so by default and the array allows it, and copies\n"
+    "        otherwise. False shares or fails. True shares nothing.\n\n"
+    "Returns:\n"
+    "    The array in the target library, same shape; the very object `data` when it is there already. A result\n"
+    "    that shares memory keeps that memory alive.\n\n"
+    "Raises:\n"
+    "    ValueError: A library is not known.\n"
+    "    MemoryConversionError: The conversion failed. It is a ModuleNotFoundError too if a library is not\n"
+    "        installed, a BufferError if memory was to be shared and cannot be, a ValueError if the target does\n"
+    "        not have the device.");
 
-PyDoc_STRVAR(convert_doc,
-             "convert(data, to, *, device=None, copy=None)\n--\n\n"
-             "The array `data`, whose library is found by its type, as an array of another library.\n\n"
-             "Args:\n"
-             "    data: An array of any library that is known.\n"
-             "    to: A library's name, a MemoryType, a library, or an array: \"make it like this one\".\n"
-             "    device: Where the result has to be. None: on the device of the array `to`; else on that of `data`, if\n"
-             "        the target has it; else on the target's first device.\n"
-             "    copy: As for convert_memory.\n\n"
-             "Raises:\n"
-             "    ValueError: The library of `data` or the one `to` names is not known.\n"
-             "    MemoryConversionError: As for convert_memory.");
+PyDoc_STRVAR(
+    convert_doc,
+    "convert(data, to, *, device=None, copy=None)\n--\n\n"
+    "The array `data`, whose library is found by its type, as an array of another library.\n\n"
+    "Args:\n"
+    "    data: An array of any library that is known.\n"
+    "    to: A library's name, a MemoryType, a library, or an array: \"make it like this one\".\n"
+    "    device: Where the result has to be. None: on the device of the array `to`; else on that of `data`, if\n"
+    "        the target has it; else on the target's first device.\n"
+    "    copy: As for convert_memory.\n\n"
+    "Raises:\n"
+    "    ValueError: The library of `data` or the one `to` names is not known.\n"
+    "    MemoryConversionError: As for convert_memory.");
 
 PyDoc_STRVAR(detect_doc,
              "detect_memory_type(data, /)\n--\n\n"
@@ -145,17 +150,19 @@ PyObject* convert_between(PyObject* data, Bound& source, Bound& target, const De
         return target.to_python(convert_native(source.from_python(data), from, to, device, copy, nullptr));
     }
     ConversionRecord record;
-    Object result = Object::steal(
-        target.to_python(convert_native(source.from_python(data), from, to, device, copy, &record)));
+    Object result =
+        Object::steal(target.to_python(convert_native(source.from_python(data), from, to, device, copy, &record)));
     if (record.mechanism != Mechanism::stays_in_place) hand_over(record, observer.get());
     return result.release();
 }
 
 Device default_device(PyObject* data, Bound& source, Bound& target, PyObject* like) {
     if (like != nullptr) return target.library().device_of(target.from_python(like));
-    const Device here = source.library().device_of(source.from_python(data));
     const DeviceKinds kinds = target.entry().manifest().device_kinds;
-    if (here.is_host() && kinds.contains(DeviceKind::host)) [[likely]] return HOST;
+    if (kinds.only(DeviceKind::host)) return HOST;  // there is no other place
+    const Device here = source.library().device_of(source.from_python(data));
+    if (here.is_host() && kinds.contains(DeviceKind::host)) [[likely]]
+        return HOST;
     const std::vector<Device> devices = target.library().devices();
     if (std::find(devices.begin(), devices.end(), here) != devices.end()) return here;
     if (devices.empty()) throw DeviceUnavailable(target.entry().manifest().display_name + " has no device here");

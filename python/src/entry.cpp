@@ -122,7 +122,9 @@ std::vector<NativeArray> natives_of(Bound& library, const py::sequence& arrays) 
 std::vector<std::optional<double>> scales_from(const py::sequence& scales) {
     std::vector<std::optional<double>> values;
     for (const py::handle scale : scales) {
-        values.push_back(scale.is_none() ? std::nullopt : std::optional<double>(py::float_(py::reinterpret_borrow<py::object>(scale))));
+        values.push_back(scale.is_none()
+                             ? std::nullopt
+                             : std::optional<double>(py::float_(py::reinterpret_borrow<py::object>(scale))));
     }
     return values;
 }
@@ -155,8 +157,10 @@ void add_manifest_attributes(EntryClass& entry) {
     from_manifest(entry, "minimum_version", [](const Manifest& about) { return about.minimum_version; });
     from_manifest(entry, "environment", [](const Manifest& about) { return tuple_of(about.environment); });
     from_manifest(entry, "device_kinds", [](const Manifest& about) { return tuple_of(about.device_kinds); });
-    from_manifest(entry, "dlpack_import_from", [](const Manifest& about) { return tuple_of(about.dlpack_import_from); });
-    from_manifest(entry, "dlpack_export_from", [](const Manifest& about) { return tuple_of(about.dlpack_export_from); });
+    from_manifest(entry, "dlpack_import_from",
+                  [](const Manifest& about) { return tuple_of(about.dlpack_import_from); });
+    from_manifest(entry, "dlpack_export_from",
+                  [](const Manifest& about) { return tuple_of(about.dlpack_export_from); });
     from_manifest(entry, "mutable_arrays", [](const Manifest& about) { return about.mutable_arrays; });
     from_manifest(entry, "dtypes", [](const Manifest& about) { return about.dtypes.names(); });
     from_manifest(entry, "roles", [](const Manifest& about) { return tuple_of(about.roles); });
@@ -164,7 +168,8 @@ void add_manifest_attributes(EntryClass& entry) {
     from_manifest(entry, "oom_messages", [](const Manifest& about) { return tuple_of(about.oom_messages); });
     from_manifest(entry, "oom_exceptions", [](const Manifest& about) { return tuple_of(about.oom_exceptions); });
     from_manifest(entry, "manifest_json", [](const Manifest& about) { return about.text; });
-    entry.def_property_readonly("source", [](const Bound& library) { return std::string(label(library.entry().source())); });
+    entry.def_property_readonly("source",
+                                [](const Bound& library) { return std::string(label(library.entry().source())); });
     entry.def_property_readonly("loaded", [](const Bound& library) { return library.entry().loaded() != nullptr; });
     entry.def("sharing_with", [](const Bound& library, const Bound& target) {
         return words_for(ConversionRoute::between(library.entry(), HOST, target.entry(), HOST).sharing());
@@ -177,7 +182,8 @@ void add_questions(EntryClass& entry) {
     entry.def("module", &module_of);
     entry.def("accepts", [](Bound& library, const py::object& value) {
         ArrayLibrary& loaded = library.library();
-        return library.is_python() ? loaded.accepts({value.ptr()}) : static_cast<bool>(library.from_python(value.ptr()));
+        return library.is_python() ? loaded.accepts({value.ptr()})
+                                   : static_cast<bool>(library.from_python(value.ptr()));
     });
     entry.def("devices", &devices_of);
     entry.def("device_of", [](Bound& library, const py::object& array) {
@@ -188,7 +194,8 @@ void add_questions(EntryClass& entry) {
         library.library().require_device(device_from(device.ptr()));
     });
     entry.def("move_to_device", &move_to_device);
-    entry.def("convert_to", &convert_to, py::arg("array"), py::arg("target"), py::arg("device"), py::arg("copy") = py::none());
+    entry.def("convert_to", &convert_to, py::arg("array"), py::arg("target"), py::arg("device"),
+              py::arg("copy") = py::none());
     entry.def("host_address_of", &host_address_of);
     entry.def("nbytes_of", &nbytes_of);
 }
@@ -210,7 +217,8 @@ void add_shaping(EntryClass& entry) {
         "ones_like",
         [](Bound& library, const py::object& reference, const py::object& shape, const py::object& dtype) {
             ArrayLibrary& loaded = library.library();
-            const auto extents = shape.is_none() ? std::optional<Shape>{} : std::optional<Shape>(shape_from(shape.ptr()));
+            const auto extents =
+                shape.is_none() ? std::optional<Shape>{} : std::optional<Shape>(shape_from(shape.ptr()));
             const DType type = dtype.is_none() ? DType::boolean() : dtype_from(dtype.ptr());
             return result_of(library, loaded.ones_like(library.from_python(reference.ptr()), extents, type));
         },
@@ -229,7 +237,8 @@ void add_combining(EntryClass& entry) {
     });
     entry.def("logical_and", [](Bound& library, const py::object& left, const py::object& right) {
         ArrayLibrary& loaded = library.library();
-        return result_of(library, loaded.logical_and(library.from_python(left.ptr()), library.from_python(right.ptr())));
+        return result_of(library,
+                         loaded.logical_and(library.from_python(left.ptr()), library.from_python(right.ptr())));
     });
     entry.def("stack_arrays", [](Bound& library, const py::sequence& arrays, const py::object& device) {
         ArrayLibrary& loaded = library.library();

@@ -70,8 +70,9 @@ void wrap_current_error(std::string_view source, std::string_view target, const 
     }
     const Object module = python::checked(PyImport_ImportModule("arraybridge.exceptions"));
     const Object type = python::attribute(module.get(), class_name != nullptr ? class_name : class_for(cause.value()));
-    const Object error = python::call(type.get(), python::to_text(source).get(), python::to_text(target).get(),
-                                      python::to_text("ArrayLibrary.convert_to").get(), python::to_text(cause.what()).get());
+    const Object error =
+        python::call(type.get(), python::to_text(source).get(), python::to_text(target).get(),
+                     python::to_text("ArrayLibrary.convert_to").get(), python::to_text(cause.what()).get());
     if (const Object missing = python::optional_attribute(cause.value(), "name")) {
         // What is missing is part of ModuleNotFoundError's interface.
         if (PyErr_GivenExceptionMatches(error.get(), PyExc_ImportError) != 0) {

@@ -17,8 +17,8 @@ Object declined_routes(const Explanation& explanation) {
     const Object routes = checked(PyList_New(0));
     for (const ExplainedRoute& route : explanation.routes) {
         if (route.taken) continue;
-        const Object pair = checked(PyTuple_Pack(2, python::to_text(label(route.mechanism)).get(),
-                                                 python::to_text(route.reason).get()));
+        const Object pair = checked(
+            PyTuple_Pack(2, python::to_text(label(route.mechanism)).get(), python::to_text(route.reason).get()));
         if (PyList_Append(routes.get(), pair.get()) < 0) python::throw_error();
     }
     return checked(PyList_AsTuple(routes.get()));
@@ -34,8 +34,7 @@ Object size_in_bytes(const Explanation& explanation, PyObject* data) {
 Explanation explained(PyObject* data, Bound& source, const Target& target, PyObject* device, CopyMode copy) {
     try {
         Bound& to = *target.library;
-        const Device where =
-            device == Py_None ? default_device(data, source, to, target.like) : device_from(device);
+        const Device where = device == Py_None ? default_device(data, source, to, target.like) : device_from(device);
         return explain_native(source.from_python(data), source.library(), to.library(), where, copy);
     } catch (const FrameworkError& error) {
         if (error.must_propagate()) throw;
@@ -57,12 +56,11 @@ Object explain(PyObject* data, PyObject* to, PyObject* device, PyObject* copy) {
     const Explanation explanation = explained(data, source, target, device, copy_mode_from(copy));
     const Object mechanism =
         explanation.mechanism ? python::to_text(label(*explanation.mechanism)) : Object::borrow(Py_None);
-    return checked(PyTuple_Pack(8, python::to_text(source.entry().name()).get(),
-                                device_to_python(explanation.source_device).get(),
-                                python::to_text(target.library->entry().name()).get(),
-                                device_to_python(explanation.target_device).get(),
-                                size_in_bytes(explanation, data).get(), mechanism.get(),
-                                python::to_text(explanation.error).get(), declined_routes(explanation).get()));
+    return checked(
+        PyTuple_Pack(8, python::to_text(source.entry().name()).get(), device_to_python(explanation.source_device).get(),
+                     python::to_text(target.library->entry().name()).get(),
+                     device_to_python(explanation.target_device).get(), size_in_bytes(explanation, data).get(),
+                     mechanism.get(), python::to_text(explanation.error).get(), declined_routes(explanation).get()));
 }
 
 }  // namespace arraybridge::extension

@@ -17,8 +17,7 @@ using python::checked;
 using python::Object;
 
 struct ForeignArray {
-    PyObject_HEAD
-    Array array;
+    PyObject_HEAD Array array;
 };
 
 Array& array_of(PyObject* self) { return reinterpret_cast<ForeignArray*>(self)->array; }
@@ -50,7 +49,8 @@ PyObject* dtype(PyObject* self, void*) {
 /// A capsule that nobody took releases its tensor.
 void release_unused_versioned(PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned") == 0) return;
-    const ManagedTensor unused(static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned")));
+    const ManagedTensor unused(
+        static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned")));
 }
 
 void release_unused_legacy(PyObject* capsule) {

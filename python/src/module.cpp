@@ -31,7 +31,8 @@ using python::Object;
 
 py::tuple bindings_of(const std::vector<const LibraryEntry*>& entries) {
     py::tuple tuple(entries.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) tuple[i] = py::cast(&bind(*entries[i]), py::return_value_policy::reference);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        tuple[i] = py::cast(&bind(*entries[i]), py::return_value_policy::reference);
     return tuple;
 }
 
@@ -62,10 +63,12 @@ void add_registry_functions(py::module_& module) {
         py::return_value_policy::reference);
     module.def("planned", &planned, py::arg("source"), py::arg("source_device"), py::arg("target"),
                py::arg("target_device"), py::arg("copy") = py::none());
-    module.def("observe", [](const py::object& current, const py::object& record) { observe(current.ptr(), record.ptr()); });
-    module.def("explain", [](const py::object& data, const py::object& to, const py::object& device, const py::object& copy) {
-        return py::reinterpret_steal<py::tuple>(explain(data.ptr(), to.ptr(), device.ptr(), copy.ptr()).release());
-    });
+    module.def("observe",
+               [](const py::object& current, const py::object& record) { observe(current.ptr(), record.ptr()); });
+    module.def(
+        "explain", [](const py::object& data, const py::object& to, const py::object& device, const py::object& copy) {
+            return py::reinterpret_steal<py::tuple>(explain(data.ptr(), to.ptr(), device.ptr(), copy.ptr()).release());
+        });
 }
 
 /// Python's exceptions, and the core's, in the order of `set_error`.
@@ -79,7 +82,8 @@ void translate(std::exception_ptr error) {
 
 void require_main_interpreter() {
     if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
-    throw py::import_error("arraybridge cannot be imported in a sub-interpreter: frameworks keep one state per process");
+    throw py::import_error(
+        "arraybridge cannot be imported in a sub-interpreter: frameworks keep one state per process");
 }
 
 std::string path_of_core() {

@@ -15,7 +15,8 @@ namespace {
 
 using python::Object;
 
-/// Types that were recognised, by address. Bounded, and each type in it is kept alive so that no other gets its address.
+/// Types that were recognised, by address. Bounded, and each type in it is kept alive so that no other gets its
+/// address.
 class RecognisedTypes {
 public:
     Bound* find(PyTypeObject* type) const {

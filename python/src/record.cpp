@@ -35,8 +35,12 @@ Object observer_that_wants_records() {
     PyObject* found = nullptr;
     if (PyContextVar_Get(observer_variable, nullptr, &found) < 0) python::throw_error();
     Object observer = Object::steal(found);
-    if (!observer || !python::true_attribute(observer.get(), "wants_records")) return {};
-    return observer;
+    if (!observer) return {};
+    static PyObject* const name = checked(PyUnicode_InternFromString("wants_records")).release();
+    const Object wants = checked(PyObject_GetAttr(observer.get(), name));
+    const int truth = PyObject_IsTrue(wants.get());
+    if (truth < 0) python::throw_error();
+    return truth != 0 ? observer : Object{};
 }
 
 void hand_over(const ConversionRecord& record, PyObject* observer) {

@@ -16,7 +16,8 @@ python::Object observer_that_wants_records();
 
 /// Where nobody ever observed, a conversion looks at one pointer.
 inline python::Object current_observer() {
-    if (observer_variable == nullptr) [[likely]] return {};
+    if (observer_variable == nullptr) [[likely]]
+        return {};
     return observer_that_wants_records();
 }
 

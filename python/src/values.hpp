@@ -21,7 +21,8 @@ Device slow_device_from(PyObject* object);
 
 /// The device that an object of arraybridge.devices stands for. Throws PythonError (TypeError) for anything else.
 inline Device device_from(PyObject* object) {
-    if (object == host_object) [[likely]] return HOST;
+    if (object == host_object) [[likely]]
+        return HOST;
     return slow_device_from(object);
 }
 

@@ -33,7 +33,8 @@ class Axes {
 public:
     /// Every axis.
     constexpr Axes() noexcept = default;
-    Axes(int axis) : some_(true), axes_{axis} {}  // NOLINT(google-explicit-constructor): max(stack, 0) is the usual call
+    Axes(int axis)
+        : some_(true), axes_{axis} {}  // NOLINT(google-explicit-constructor): max(stack, 0) is the usual call
     Axes(std::initializer_list<int> axes) : some_(true), axes_(axes) {}
     explicit Axes(std::vector<int> axes) : some_(true), axes_(std::move(axes)) {}
 

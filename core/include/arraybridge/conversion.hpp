@@ -22,8 +22,8 @@ ARRAYBRIDGE_API Array convert(const Array& array, ArrayLibrary& target, const De
                               CopyMode copy = CopyMode::as_needed);
 
 /// Likewise between native arrays, for callers that are inside the call scopes of both libraries: a language binding.
-/// The result carries a reference. Fills in `record`, if there is one, unless the array stays in place: `record->mechanism`
-/// then says so and the rest is left alone.
+/// The result carries a reference. Fills in `record`, if there is one, unless the array stays in place:
+/// `record->mechanism` then says so and the rest is left alone.
 ARRAYBRIDGE_API NativeArray convert_native(NativeArray array, ArrayLibrary& source, ArrayLibrary& target,
                                            const Device& device, CopyMode copy, ConversionRecord* record);
 

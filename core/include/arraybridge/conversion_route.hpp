@@ -23,6 +23,9 @@ enum class Mechanism : std::uint8_t {
 /// "stays in place", "device move", "dlpack", "shared host buffer", "host copy".
 ARRAYBRIDGE_API std::string_view label(Mechanism mechanism) noexcept;
 
+/// Whether the two libraries share main memory by default: then a conversion tries that first. Reads one byte.
+ARRAYBRIDGE_API bool shares_host_memory(const LibraryEntry& source, const LibraryEntry& target) noexcept;
+
 /// The mechanisms that can carry an array between two libraries and devices, first choice first. Known from manifests
 /// and devices alone: no library is loaded and no array is looked at.
 class ARRAYBRIDGE_API ConversionRoute {

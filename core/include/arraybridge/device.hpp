@@ -17,7 +17,8 @@ enum class DeviceKind : std::uint8_t {
     named = 2,        ///< anything else a library reports: an OpenCL CPU device, "mps:0", "tpu:0"
 };
 
-/// One place where array data can live. A value: two words, trivially copyable, equal when kind and number or name agree.
+/// One place where array data can live. A value: two words, trivially copyable, equal when kind and number or name
+/// agree.
 ///
 /// Accelerator numbers belong to one library; the same number in two libraries need not be the same hardware.
 class ARRAYBRIDGE_API Device {

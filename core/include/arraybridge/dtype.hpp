@@ -39,7 +39,8 @@ public:
     static constexpr DType complex64() noexcept { return {kDLComplex, 64}; }
     static constexpr DType complex128() noexcept { return {kDLComplex, 128}; }
 
-    /// The dtype that NumPy or ml_dtypes calls `name` ("float32", "bool", "bfloat16", "float8_e4m3fn"); empty if unknown.
+    /// The dtype that NumPy or ml_dtypes calls `name` ("float32", "bool", "bfloat16", "float8_e4m3fn"); empty if
+    /// unknown.
     static std::optional<DType> parse(std::string_view name) noexcept;
 
     /// The name that `parse` reads; "code:bits" in digits for a combination that has none.
@@ -51,9 +52,7 @@ public:
     constexpr std::uint16_t lanes() const noexcept { return dlpack().lanes; }
 
     /// Size of one element in bytes. A type narrower than a byte counts as one, the way NumPy stores it.
-    constexpr std::size_t itemsize() const noexcept {
-        return ((static_cast<std::size_t>(bits()) * lanes()) + 7) / 8;
-    }
+    constexpr std::size_t itemsize() const noexcept { return ((static_cast<std::size_t>(bits()) * lanes()) + 7) / 8; }
 
     /// Position in the table of named dtypes, below 64: the bit that stands for it in a `DTypeSet`; -1 for no name.
     [[gnu::always_inline]] constexpr int index() const noexcept {

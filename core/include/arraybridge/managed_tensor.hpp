@@ -10,7 +10,8 @@
 
 namespace arraybridge {
 
-/// Owns one `DLManagedTensorVersioned`, DLPack's unit of exchange. Releases it exactly once; a null deleter is not called.
+/// Owns one `DLManagedTensorVersioned`, DLPack's unit of exchange. Releases it exactly once; a null deleter is not
+/// called.
 class ARRAYBRIDGE_API ManagedTensor {
 public:
     constexpr ManagedTensor() noexcept = default;
@@ -75,6 +76,14 @@ public:
 
     /// To be called when the importer reported success: from now on it owns its reference.
     void import_succeeded() noexcept { succeeded_ = true; }
+
+    /// Likewise for an importer that gives its reference up with the result and not in a thread of its own: nobody but
+    /// the caller has seen the result yet, and so an atomic exchange is spared.
+    void import_kept() noexcept;
+
+    /// Says that the shape alone tells how a compact tensor lies, as DLPack before 1.2 allows: some importers work out
+    /// fewer things for themselves then.
+    void leave_out_strides() noexcept;
 
     /// After a failed import: gives the owner back to the view that this envelope was made of.
     void give_back(TensorView& view) noexcept;

@@ -38,8 +38,13 @@ struct RuntimeRequirement {
 /// A set of device kinds.
 class DeviceKinds {
 public:
-    constexpr void insert(DeviceKind kind) noexcept { bits_ |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind)); }
-    constexpr bool contains(DeviceKind kind) const noexcept { return ((bits_ >> static_cast<unsigned>(kind)) & 1U) != 0; }
+    constexpr void insert(DeviceKind kind) noexcept {
+        bits_ |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind));
+    }
+    constexpr bool contains(DeviceKind kind) const noexcept {
+        return ((bits_ >> static_cast<unsigned>(kind)) & 1U) != 0;
+    }
+    constexpr bool only(DeviceKind kind) const noexcept { return bits_ == 1U << static_cast<unsigned>(kind); }
     constexpr bool empty() const noexcept { return bits_ == 0; }
 
 private:
@@ -68,39 +73,41 @@ struct ARRAYBRIDGE_API Manifest {
     DeviceKinds dlpack_import_from;  ///< device kinds whose memory it can wrap
     DeviceKinds dlpack_export_from;  ///< device kinds whose memory it can describe
     bool legacy_dlpack = false;      ///< speaks only the struct of before DLPack 1.0
-    std::uint32_t alignment = 1;  ///< bytes; what it needs of an imported address, besides the dtype's own alignment
+    std::uint32_t alignment = 1;     ///< bytes; what it needs of an imported address, besides the dtype's own alignment
     StrideSupport strides = StrideSupport::compact;
     bool imports_read_only = false;  ///< can hold memory that nobody may write to
     bool mutable_arrays = true;      ///< its arrays can be written to
     std::int32_t max_ndim = 64;
     DTypeSet dtypes;  ///< upper bound of what it has
 
-    std::filesystem::path path;           ///< the manifest file
-    std::string name;                     ///< what the library is asked for by: "torch"
-    std::string display_name;             ///< what people call it: "PyTorch"
-    std::optional<int> listing;           ///< place among the libraries that are always listed; none: joins on first use
+    std::filesystem::path path;  ///< the manifest file
+    std::string name;            ///< what the library is asked for by: "torch"
+    std::string display_name;    ///< what people call it: "PyTorch"
+    std::optional<int> listing;  ///< place among the libraries that are always listed; none: joins on first use
     std::filesystem::path shared_object;  ///< absolute; inside the manifest's folder
     std::uint32_t abi_major = 0;          ///< of the core it was built against
     std::uint32_t abi_minor = 0;
     std::string stamp;  ///< of the compiler and standard library it was built with, see `plugin.hpp`
     RuntimeRequirement runtime;
 
-    std::string import_module;                 ///< what is imported: "torch"; empty for a library of C++ only
-    std::vector<std::string> array_modules;    ///< top-level modules whose objects are its arrays: import_module and aliases
-    std::vector<std::string> array_types;      ///< exact types, "package.module.Type", for a module that has others too
-    bool detected = true;                      ///< whether it is ever an answer of `detect_memory_type`
-    std::string distribution;                  ///< what pip calls it
-    std::string extra;                         ///< the extra of the arraybridge package that installs it; may be empty
-    std::string minimum_version;               ///< oldest version that works; may be empty
+    std::string import_module;  ///< what is imported: "torch"; empty for a library of C++ only
+    std::vector<std::string>
+        array_modules;  ///< top-level modules whose objects are its arrays: import_module and aliases
+    std::vector<std::string> array_types;  ///< exact types, "package.module.Type", for a module that has others too
+    bool detected = true;                  ///< whether it is ever an answer of `detect_memory_type`
+    std::string distribution;              ///< what pip calls it
+    std::string extra;                     ///< the extra of the arraybridge package that installs it; may be empty
+    std::string minimum_version;           ///< oldest version that works; may be empty
     std::vector<std::pair<std::string, std::string>> environment;  ///< variables set, unless set already, before import
 
     std::map<std::string, Sharing, std::less<>> export_sharing;  ///< by partner; "*" is everybody else
     std::map<std::string, Sharing, std::less<>> import_sharing;
 
-    std::vector<std::string> roles;                ///< names of Python role classes its library object is an instance of
-    std::vector<std::string> operations;           ///< the operations of `ArrayLibrary` and `ArrayMath` that it has
-    std::vector<std::string> oom_messages;         ///< what its out-of-memory errors say, in lower case
-    std::vector<std::string> oom_exceptions;       ///< attribute paths of its out-of-memory exceptions, "cuda.OutOfMemoryError"
+    std::vector<std::string> roles;         ///< names of Python role classes its library object is an instance of
+    std::vector<std::string> operations;    ///< the operations of `ArrayLibrary` and `ArrayMath` that it has
+    std::vector<std::string> oom_messages;  ///< what its out-of-memory errors say, in lower case
+    std::vector<std::string>
+        oom_exceptions;  ///< attribute paths of its out-of-memory exceptions, "cuda.OutOfMemoryError"
 
     /// How memory of an array in main memory is shared with `partner`, as far as this side decides.
     Sharing exports_to(std::string_view partner) const;

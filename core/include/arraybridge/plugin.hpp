@@ -62,11 +62,11 @@ namespace arraybridge {
 struct PluginDescriptor {
     std::uint32_t abi_major;
     std::uint32_t abi_minor;
-    const char* stamp;             ///< ARRAYBRIDGE_STAMP of the plugin's compiler
-    const char* name;              ///< of the library; the same as in the manifest
-    const char* runtime;           ///< "cpython-311" for a plugin built against Python, "" for one that needs none
-    const void* core;              ///< an address inside the libarraybridge that the plugin was bound to
-    const void* throw_function;    ///< `__cxa_throw` as the plugin sees it: another one means a second C++ runtime
+    const char* stamp;           ///< ARRAYBRIDGE_STAMP of the plugin's compiler
+    const char* name;            ///< of the library; the same as in the manifest
+    const char* runtime;         ///< "cpython-311" for a plugin built against Python, "" for one that needs none
+    const void* core;            ///< an address inside the libarraybridge that the plugin was bound to
+    const void* throw_function;  ///< `__cxa_throw` as the plugin sees it: another one means a second C++ runtime
     ArrayLibrary* (*create)(const LibraryEntry& entry);  ///< makes the library; may throw; may run more than once
 };
 
@@ -95,21 +95,21 @@ inline constexpr const char* plugin_symbol = "arraybridge_plugin";
 
 /// Defines the plugin's entry symbol for a class derived from ArrayLibrary that is constructed from its LibraryEntry.
 /// `LIBRARY_NAME` is the name in the manifest, `RUNTIME` what `RuntimeRequirement::version` calls its runtime ("").
-#define ARRAYBRIDGE_PLUGIN_FOR_RUNTIME(LIBRARY_CLASS, LIBRARY_NAME, RUNTIME)                                        \
-    ARRAYBRIDGE_PLUGIN_EXPORT const arraybridge::PluginDescriptor* arraybridge_plugin() {                            \
-        static const arraybridge::PluginDescriptor descriptor{                                                       \
-            ARRAYBRIDGE_ABI_MAJOR,                                                                                   \
-            ARRAYBRIDGE_ABI_MINOR,                                                                                   \
-            ARRAYBRIDGE_STAMP,                                                                                       \
-            LIBRARY_NAME,                                                                                            \
-            RUNTIME,                                                                                                 \
-            arraybridge::core_identity(),                                                                            \
-            ARRAYBRIDGE_THROW_FUNCTION,                                                                              \
-            [](const arraybridge::LibraryEntry& entry) -> arraybridge::ArrayLibrary* {                               \
-                static_assert(std::is_base_of_v<arraybridge::ArrayLibrary, LIBRARY_CLASS>);                          \
-                return new LIBRARY_CLASS(entry);                                                                     \
-            }};                                                                                                      \
-        return &descriptor;                                                                                          \
+#define ARRAYBRIDGE_PLUGIN_FOR_RUNTIME(LIBRARY_CLASS, LIBRARY_NAME, RUNTIME)                \
+    ARRAYBRIDGE_PLUGIN_EXPORT const arraybridge::PluginDescriptor* arraybridge_plugin() {   \
+        static const arraybridge::PluginDescriptor descriptor{                              \
+            ARRAYBRIDGE_ABI_MAJOR,                                                          \
+            ARRAYBRIDGE_ABI_MINOR,                                                          \
+            ARRAYBRIDGE_STAMP,                                                              \
+            LIBRARY_NAME,                                                                   \
+            RUNTIME,                                                                        \
+            arraybridge::core_identity(),                                                   \
+            ARRAYBRIDGE_THROW_FUNCTION,                                                     \
+            [](const arraybridge::LibraryEntry& entry) -> arraybridge::ArrayLibrary* {      \
+                static_assert(std::is_base_of_v<arraybridge::ArrayLibrary, LIBRARY_CLASS>); \
+                return new LIBRARY_CLASS(entry);                                            \
+            }};                                                                             \
+        return &descriptor;                                                                 \
     }
 
 /// Likewise for a library that needs no language runtime. `ARRAYBRIDGE_PLUGIN_NAME` comes from the build

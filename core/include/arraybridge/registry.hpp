@@ -54,7 +54,8 @@ public:
     /// make one and the first to finish is kept; a failure is not remembered, so that the next call tries again.
     /// Throws PluginError, NotInstalled, or what the framework raised.
     ArrayLibrary& library() const {
-        if (ArrayLibrary* ready = loaded()) [[likely]] return *ready;
+        if (ArrayLibrary* ready = loaded()) [[likely]]
+            return *ready;
         return load();
     }
 

@@ -16,9 +16,9 @@ namespace arraybridge {
 /// The most dimensions an array may have here; NumPy 2 and PyTorch stop at 64.
 inline constexpr std::int32_t max_ndim = 64;
 
-/// Gives up the one reference to what keeps a tensor's memory alive. Called from any thread; must not throw. Its address
-/// also tells the kind of owner: a consumer that knows it can take the owner over directly (NumPy makes a Python object
-/// the base of its array).
+/// Gives up the one reference to what keeps a tensor's memory alive. Called from any thread; must not throw. Its
+/// address also tells the kind of owner: a consumer that knows it can take the owner over directly (NumPy makes a
+/// Python object the base of its array).
 using Release = void (*)(void* object) noexcept;
 
 /// One reference to whatever keeps a tensor's memory alive. Move-only; empty when the memory is borrowed.
@@ -63,10 +63,10 @@ private:
 
 /// What a tensor's memory is, beyond its DLPack description.
 enum TensorFlags : std::uint32_t {
-    tensor_read_only = 1U << 0U,     ///< nobody may write through this view
-    tensor_copied = 1U << 1U,        ///< the exporter made fresh memory for it: it aliases no array
-    tensor_padded = 1U << 2U,        ///< elements narrower than a byte are stored one to a byte
-    tensor_file_backed = 1U << 3U,   ///< a read-only mapping of a file, which may be mapped again
+    tensor_read_only = 1U << 0U,    ///< nobody may write through this view
+    tensor_copied = 1U << 1U,       ///< the exporter made fresh memory for it: it aliases no array
+    tensor_padded = 1U << 2U,       ///< elements narrower than a byte are stored one to a byte
+    tensor_file_backed = 1U << 3U,  ///< a read-only mapping of a file, which may be mapped again
 };
 
 /// A described piece of memory: where it is, its shape, strides, dtype and device, and what keeps it alive.

@@ -31,6 +31,7 @@ void defer_release(PyObject* object) noexcept {
     if (node == nullptr) return;  // out of memory: leaking one reference is the harmless way out
     while (!deferred.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
     }
+    references_deferred.store(true, std::memory_order_relaxed);
     if (!drain_requested.exchange(true, std::memory_order_acq_rel)) {
         // A full queue of pending calls is no loss: every export drains the list too.
         if (Py_AddPendingCall(&drain_from_interpreter, nullptr) != 0) drain_requested.store(false);
@@ -39,8 +40,11 @@ void defer_release(PyObject* object) noexcept {
 
 void forget_drain_request() noexcept { drain_requested.store(false); }
 
-void release_deferred() noexcept {
-    if (deferred.load(std::memory_order_relaxed) == nullptr) [[likely]] return;
+std::atomic<bool> references_deferred{false};
+
+void release_every_deferred() noexcept {
+    references_deferred.store(false,
+                              std::memory_order_relaxed);  // before the list is taken: what comes later says so anew
     Deferred* node = deferred.exchange(nullptr, std::memory_order_acquire);
     while (node != nullptr) {
         Deferred* next = node->next;

@@ -18,10 +18,8 @@ namespace {
 /// Runs with the GIL held when the interpreter begins to shut down, before threads are cut off from it.
 PyObject* stop(PyObject*, PyObject*) {
     interpreter.alive.store(false);
-    Py_BEGIN_ALLOW_THREADS
-    while (interpreter.in_flight.load() != 0) std::this_thread::yield();
-    Py_END_ALLOW_THREADS
-    release_deferred();
+    Py_BEGIN_ALLOW_THREADS while (interpreter.in_flight.load() != 0) std::this_thread::yield();
+    Py_END_ALLOW_THREADS release_deferred();
     Py_RETURN_NONE;
 }
 PyMethodDef stop_method{"arraybridge_stop", &stop, METH_NOARGS, nullptr};

@@ -82,7 +82,8 @@ PythonLibrary::~PythonLibrary() = default;
 void* PythonLibrary::query(CapabilityId id) noexcept { return id == capability ? this : nullptr; }
 
 void* PythonLibrary::enter_call() {
-    if (!interpreter_alive()) throw PluginError(name() + " cannot be used any more: the Python interpreter has shut down");
+    if (!interpreter_alive())
+        throw PluginError(name() + " cannot be used any more: the Python interpreter has shut down");
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(PyGILState_Ensure()));
 }
 

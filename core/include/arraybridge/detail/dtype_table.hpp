@@ -16,7 +16,8 @@ struct NamedDType {
     std::uint8_t bits;
 };
 
-/// Every dtype that has a name: NumPy's and ml_dtypes'. Its place here is its bit in a DTypeSet: additions go to the end.
+/// Every dtype that has a name: NumPy's and ml_dtypes'. Its place here is its bit in a DTypeSet: additions go to the
+/// end.
 inline constexpr std::array<NamedDType, 32> dtype_table{{
     {"bool", kDLBool, 8},
     {"int8", kDLInt, 8},

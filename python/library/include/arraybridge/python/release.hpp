@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "arraybridge/python/python.hpp"
 #include "arraybridge/tensor_view.hpp"
 #include "arraybridge/visibility.hpp"
@@ -17,8 +19,16 @@ ARRAYBRIDGE_API void start_releasing();
 /// interpreter is asked to empty soon and that every export empties.
 ARRAYBRIDGE_API void release_reference(PyObject* object) noexcept;
 
+/// Whether other threads left something on the list.
+ARRAYBRIDGE_API extern std::atomic<bool> references_deferred;
+
+ARRAYBRIDGE_API void release_every_deferred() noexcept;
+
 /// Gives up what other threads left on the list. With the GIL held.
-ARRAYBRIDGE_API void release_deferred() noexcept;
+inline void release_deferred() noexcept {
+    if (references_deferred.load(std::memory_order_relaxed)) [[unlikely]]
+        release_every_deferred();
+}
 
 /// Whether the interpreter runs and has not begun to shut down: the only time when its interface may be used.
 ARRAYBRIDGE_API bool interpreter_alive() noexcept;

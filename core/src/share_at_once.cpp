@@ -1,0 +1,60 @@
+#include "share_at_once.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "arraybridge/conversion_route.hpp"
+#include "arraybridge/error.hpp"
+#include "arraybridge/manifest.hpp"
+
+namespace arraybridge {
+
+namespace {
+
+/// `check_well_formed` and `check_layout` for the usual tensor, in one pass and without words. False says only that the
+/// tensor has to be looked at closely: one without elements or with a negative step may well be fine.
+bool is_ordinary(const TensorView& tensor, const Manifest& rules) noexcept {
+    const DLTensor& described = tensor.dlpack();
+    if (described.ndim < 0 || described.ndim > rules.max_ndim || described.strides == nullptr) return false;
+    std::int64_t count = 1;
+    std::int64_t reach = 0;
+    bool fits = true;
+    for (std::int32_t axis = 0; axis < described.ndim; ++axis) {
+        const std::int64_t extent = described.shape[axis];
+        const std::int64_t stride = described.strides[axis];
+        std::int64_t step = 0;
+        fits &= extent > 0 && stride >= 0;
+        fits &= !__builtin_mul_overflow(count, extent, &count);
+        fits &= !__builtin_mul_overflow(extent - 1, stride, &step);
+        fits &= !__builtin_add_overflow(reach, step, &reach);
+    }
+    constexpr std::int64_t furthest = std::int64_t{1} << 58U;  // in elements, of 16 bytes at most
+    const std::size_t itemsize = described.dtype.bits / 8U;
+    const std::size_t alignment = std::max<std::size_t>(rules.alignment, itemsize);
+    const auto address = reinterpret_cast<std::uintptr_t>(tensor.data());
+    return fits && count < furthest && reach < furthest && described.data != nullptr &&
+           described.device.device_type == kDLCPU && itemsize != 0 && (address & (alignment - 1)) == 0 &&
+           rules.strides != StrideSupport::compact && (!tensor.is_read_only() || rules.imports_read_only);
+}
+
+}  // namespace
+
+NativeArray share_at_once(NativeArray array, ArrayLibrary& source, ArrayLibrary& target) {
+    const LibraryEntry& to = target.entry();
+    const Manifest& rules = to.manifest();
+    if (!rules.device_kinds.contains(DeviceKind::host) || !shares_host_memory(source.entry(), to)) return {};
+    TensorView tensor;
+    if (source.export_tensor(array, {.copy = CopyMode::never}, tensor)) return {};
+    if (!rules.dtypes.contains(tensor.dtype()) || !target.supports(tensor.dtype())) return {};
+    if (!is_ordinary(tensor, rules)) return {};
+    NativeArray result;
+    try {
+        if (target.import_tensor(tensor, {}, result)) return {};
+    } catch (const FrameworkError& error) {
+        if (error.must_propagate()) throw;
+        return {};
+    }
+    return result;
+}
+
+}  // namespace arraybridge
