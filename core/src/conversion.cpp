@@ -70,6 +70,7 @@ private:
     bool recording_ = false;
     const void* address_ = nullptr;
     std::int64_t nbytes_ = 0;
+    bool is_copy_ = false;
     Array widened_;  // keeps the shape that `tensor_` points to
 };
 
@@ -119,13 +120,17 @@ NativeArray Conversion::copy_within() {
 /// Describes an array, if it can be described without a copy: for telling, not for carrying.
 bool Conversion::describe(ArrayLibrary& library, NativeArray array, TensorView& view) try {
     return !library.export_tensor(array, {.copy = CopyMode::never}, view);
-} catch (const UnsupportedArray&) {
+} catch (const FrameworkError& error) {
+    if (error.must_propagate()) throw;
+    return false;
+} catch (const Error&) {
     return false;  // an array that no other library could take stays or is copied within its own
 }
 
 void Conversion::remember() {
     address_ = tensor_.data();
     nbytes_ = tensor_.nbytes();
+    is_copy_ = (tensor_.flags & tensor_copied) != 0;
 }
 
 NativeArray Conversion::run_between(ConversionRecord* record) {
@@ -248,13 +253,17 @@ void Conversion::widen(DType wider) {
     tensor_ = TensorView{};
     export_source(CopyMode::as_needed, false);
     tensor_.flags |= tensor_copied;
+    is_copy_ = true;
 }
 
 // ----- telling what was done -----
 
 bool Conversion::shares_memory_with(NativeArray result) const {
     TensorView view;
-    return describe(target_, result, view) && view.data() == address_ && (tensor_.flags & tensor_copied) == 0;
+    if (is_copy_) return false;
+    // Without elements or outside main memory there is no address to compare.
+    if (nbytes_ == 0 || !device_.is_host()) return true;
+    return describe(target_, result, view) && view.data() == address_;
 }
 
 void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeArray result, Declined declined) const {
@@ -264,7 +273,7 @@ void Conversion::fill_in(ConversionRecord& record, Mechanism mechanism, NativeAr
     record.target_device = device_;
     record.nbytes = nbytes_;
     const bool claims_sharing = mechanism == Mechanism::dlpack || mechanism == Mechanism::shared_host_buffer;
-    if (claims_sharing && !shares_memory_with(result) && record.nbytes != 0 && device_.is_host()) {
+    if (claims_sharing && !shares_memory_with(result)) {
         declined.emplace_back(mechanism, "the result begins at another address");
         mechanism = Mechanism::host_copy;
     }

@@ -45,6 +45,13 @@ constexpr auto make_own_dtypes() {
 }
 constexpr auto own_dtypes = make_own_dtypes();
 
+DTypeSet make_own_set() {
+    DTypeSet set;
+    for (const DType dtype : own_dtypes) set.insert(dtype);
+    return set;
+}
+const DTypeSet own_set = make_own_set();
+
 int to_type_number(DType dtype) {
     if (dtype == DType::boolean()) return NPY_BOOL;
     if (dtype == DType::int8()) return NPY_INT8;
@@ -80,6 +87,8 @@ DType from_numpy_dtype(PyArray_Descr* descriptor) {
     const Object name = attribute(reinterpret_cast<PyObject*>(type), "__name__");
     return DType::parse(PyUnicode_AsUTF8(name.get())).value_or(no_dtype);
 }
+
+bool is_own_dtype(DType dtype) noexcept { return own_set.contains(dtype); }
 
 PyArray_Descr* to_numpy_dtype(DType dtype) {
     if (const int number = to_type_number(dtype); number >= 0) [[likely]]

@@ -47,9 +47,26 @@ bool element_strides(PyArrayObject* array, npy_intp itemsize, std::int64_t* out)
     return true;
 }
 
+bool is_true(const Object& object) {
+    const int truth = PyObject_IsTrue(object.get());
+    if (truth < 0) python::throw_error();
+    return truth != 0;
+}
+
 std::string text_of(PyObject* object) {
     const Object text = checked(PyObject_Str(object));
     return PyUnicode_AsUTF8(text.get());
+}
+
+/// Whether the object is one of NumPy's scalars, which an array without axes is not.
+bool is_scalar(PyObject* object) { return PyArray_IsScalar(object, Generic); }
+
+/// Whether it is a masked array, and elements of it are masked. There are none before something has loaded numpy.ma.
+bool has_masked_elements(PyObject* array) {
+    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma");
+    if (module == nullptr || !python::is_instance(array, attribute(module, "MaskedArray").get())) return false;
+    const Object mask = python::call_method(module, "getmaskarray", array);
+    return is_true(python::call_method(mask.get(), "any"));
 }
 
 /// The array's dtype in DLPack's words. Throws UnsupportedArray, naming it, if there are none.
@@ -75,9 +92,7 @@ void* NumpyLibrary::query(CapabilityId id) noexcept {
     return PythonLibrary::query(id);
 }
 
-bool NumpyLibrary::accepts(NativeArray array) {
-    return PyArray_Check(object(array)) || PyArray_CheckScalar(object(array));
-}
+bool NumpyLibrary::accepts(NativeArray array) { return PyArray_Check(object(array)) || is_scalar(object(array)); }
 
 Device NumpyLibrary::device_of(NativeArray) { return HOST; }
 
@@ -95,18 +110,26 @@ NativeArray NumpyLibrary::copy(NativeArray array) {
     return native(python::call_method(source, "copy"));
 }
 
+bool NumpyLibrary::supports(DType dtype) {
+    if (is_own_dtype(dtype)) [[likely]]
+        return true;
+    // Throws what tells how to get it where ml_dtypes is missing.
+    const Object descriptor = Object::steal(reinterpret_cast<PyObject*>(to_numpy_dtype(dtype)));
+    return true;
+}
+
 // ----- export -----
 
 Decline NumpyLibrary::export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) {
     python::release_deferred();
     if (PyArray_CheckExact(object(array))) [[likely]]
         return export_array(as_array(object(array)), request, out);
-    if (PyArray_CheckScalar(object(array)) && request.copy == CopyMode::never) {
-        return Decline{"a NumPy scalar has no memory to share"};
-    }
     const Object plain = plain_array(array);
+    if (!is_scalar(object(array))) return export_array(as_array(plain.get()), request, out);
+    require_dtype(as_array(plain.get()));
+    if (request.copy == CopyMode::never) return Decline{"a NumPy scalar has no memory to share"};
     Decline declined = export_array(as_array(plain.get()), request, out);
-    if (!declined && !PyArray_Check(object(array))) out.flags |= tensor_copied;
+    out.flags |= tensor_copied;
     return declined;
 }
 
@@ -115,18 +138,13 @@ Object NumpyLibrary::plain_array(NativeArray array) {
     PyObject* source = object(array);
     if (PyArray_Check(source)) {
         require_dtype(as_array(source));
-        const Object mask = python::optional_attribute(source, "_mask");
-        if (mask && mask.get() != Py_None) {
-            const Object masked = python::call_method(mask.get(), "any");
-            if (PyObject_IsTrue(masked.get()) == 1) {
-                throw UnsupportedArray(
-                    "a masked array with masked elements has no values to convert there; call "
-                    ".filled(value) first");
-            }
+        if (has_masked_elements(source)) {
+            throw UnsupportedArray(
+                "a masked array with masked elements has no values there; call .filled(value) first");
         }
         return checked(PyArray_EnsureArray(Object::borrow(source).release()));
     }
-    if (!PyArray_CheckScalar(source)) throw_not_mine(array);
+    if (!is_scalar(source)) throw_not_mine(array);
     return checked(PyArray_FromScalar(source, nullptr));
 }
 

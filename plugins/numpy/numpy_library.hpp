@@ -17,6 +17,7 @@ public:
     Device device_of(NativeArray array) override;
     std::vector<Device> devices() override;
     NativeArray move_to_device(NativeArray array, const Device& device) override;
+    bool supports(DType dtype) override;
     NativeArray copy(NativeArray array) override;
     Decline export_tensor(NativeArray array, const ExportRequest& request, TensorView& out) override;
     Decline import_tensor(TensorView& tensor, const ImportRequest& request, NativeArray& out) override;

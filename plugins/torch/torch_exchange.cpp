@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
+#include "arraybridge/error.hpp"
 #include "arraybridge/legacy.hpp"
 #include "arraybridge/managed_tensor.hpp"
 #include "arraybridge/python/call.hpp"
@@ -33,6 +35,14 @@ const DLPackExchangeAPI* find_api(PyTypeObject* tensor_type) {
                         api->dltensor_from_py_object_no_sync != nullptr &&
                         api->managed_tensor_to_py_object_no_sync != nullptr;
     return usable ? api : nullptr;
+}
+
+/// PyTorch has tensors of more axes than anybody else.
+void require_axes(std::int64_t ndim) {
+    if (ndim <= max_ndim) [[likely]]
+        return;
+    throw InvalidTensor("a tensor has " + std::to_string(ndim) + " axes; at most " + std::to_string(max_ndim) +
+                        " can cross");
 }
 
 /// Fills `storage` with a tuple of integers; false, with the error cleared, if it is something else.
@@ -72,6 +82,7 @@ bool TorchExchange::describe(PyObject* tensor, TensorView& out) const {
         PyErr_Clear();
         return false;
     }
+    require_axes(out.ndim());
     out.flags = 0;
     out.device = out.dlpack().device.device_type == kDLCPU ? HOST : device_from_dlpack(out.dlpack().device);
     out.owner = Owner{storage.release(), &python::release_owner};
@@ -99,6 +110,7 @@ bool TorchExchange::read_attributes(PyObject* tensor, TensorView& out) const {
     const Object shape = attribute(tensor, "shape");
     const Object strides = checked(PyObject_CallMethod(tensor, "stride", nullptr));
     const Object address = checked(PyObject_CallMethod(tensor, "data_ptr", nullptr));
+    require_axes(PyTuple_GET_SIZE(shape.get()));
     if (!read_extents(shape, out.shape_storage()) || !read_extents(strides, out.stride_storage())) return false;
     DLTensor& described = out.dlpack();
     described.data = PyLong_AsVoidPtr(address.get());

@@ -38,6 +38,7 @@ TorchRefusals::TorchRefusals(PyObject* torch, PyTypeObject* tensor_type)
 bool TorchRefusals::is_innocent(PyObject* tensor, const TensorView& view) const {
     if (view.dlpack().data == nullptr && view.size() != 0) return false;
     const DType dtype = view.dtype();
+    if (dtype.index() < 0) return false;
     const bool real = dtype.code() == kDLFloat || dtype.code() == kDLBfloat;
     const bool complex = dtype.code() == kDLComplex;
     // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit.
@@ -102,8 +103,10 @@ void TorchRefusals::check_values(PyObject* tensor) const {
     PyObject* storage = PyObject_CallMethod(tensor, "untyped_storage", nullptr);
     if (storage == nullptr) PyErr_Clear();
     const Object held = Object::steal(storage);
-    const Object address = held ? python::call_method(held.get(), "data_ptr") : checked(PyLong_FromLong(0));
-    if (PyObject_IsTrue(elements.get()) == 1 && PyObject_IsTrue(address.get()) != 1) {
+    // A storage without memory answers 0, or raises.
+    const Object address = Object::steal(held ? PyObject_CallMethod(held.get(), "data_ptr", nullptr) : nullptr);
+    if (!address) PyErr_Clear();
+    if (PyObject_IsTrue(elements.get()) == 1 && (!address || PyObject_IsTrue(address.get()) != 1)) {
         throw UnsupportedArray("a tensor of type " + std::string(Py_TYPE(tensor)->tp_name) +
                                " has no memory of its own");
     }

@@ -33,6 +33,13 @@ ArrayLibrary& Bound::load() {
     return library;
 }
 
+bool Bound::accepts(PyObject* object) {
+    ArrayLibrary& loaded = library();
+    if (is_python_) return loaded.accepts(NativeArray{object});
+    const Array* array = foreign_array(object);
+    return array != nullptr && &array->library() == library_;
+}
+
 NativeArray Bound::from_foreign(PyObject* object) const {
     const Array* array = foreign_array(object);
     if (array == nullptr || &array->library() != library_) {

@@ -22,6 +22,9 @@ public:
     /// Whether its native arrays are Python objects. Otherwise Python sees them through ForeignArray. Once loaded.
     bool is_python() const noexcept { return is_python_; }
 
+    /// Whether the object is an array of the library, which is loaded for the question.
+    bool accepts(PyObject* object);
+
     /// The array behind a Python object, borrowed. Throws UnsupportedArray for an object that cannot be one.
     NativeArray from_python(PyObject* object) { return is_python_ ? NativeArray{object} : from_foreign(object); }
 

@@ -171,7 +171,7 @@ Device default_device(PyObject* data, Bound& source, Bound& target, PyObject* li
 
 Target target_from(PyObject* to) {
     if (Bound* library = names().find(to)) return {library, nullptr};
-    if (Bound* library = library_of(to, false)) return {library, to};
+    if (Bound* library = library_of(to, false); library != nullptr && library->accepts(to)) return {library, to};
     PyErr_Format(PyExc_ValueError,
                  "`to` is a library's name, a MemoryType, a library or an array; an object of type %R is none of them",
                  Py_TYPE(to));

@@ -180,11 +180,7 @@ void add_manifest_attributes(EntryClass& entry) {
 void add_questions(EntryClass& entry) {
     entry.def("load", [](Bound& library) { library.library(); });
     entry.def("module", &module_of);
-    entry.def("accepts", [](Bound& library, const py::object& value) {
-        ArrayLibrary& loaded = library.library();
-        return library.is_python() ? loaded.accepts({value.ptr()})
-                                   : static_cast<bool>(library.from_python(value.ptr()));
-    });
+    entry.def("accepts", [](Bound& library, const py::object& value) { return library.accepts(value.ptr()); });
     entry.def("devices", &devices_of);
     entry.def("device_of", [](Bound& library, const py::object& array) {
         ArrayLibrary& loaded = library.library();

@@ -27,7 +27,10 @@ Object declined_routes(const Explanation& explanation) {
 /// The array's own word for its size, where its memory could not be described without a copy.
 Object size_in_bytes(const Explanation& explanation, PyObject* data) {
     if (explanation.nbytes >= 0) return checked(PyLong_FromLongLong(explanation.nbytes));
-    if (Object size = python::optional_attribute(data, "nbytes"); size && PyLong_Check(size.get())) return size;
+    Object size = Object::steal(PyObject_GetAttrString(data, "nbytes"));
+    if (size && PyLong_Check(size.get())) return size;
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) python::throw_error();
+    PyErr_Clear();  // a sparse tensor raises: its size is not known
     return checked(PyLong_FromLong(0));
 }
 

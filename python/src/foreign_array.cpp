@@ -4,6 +4,8 @@
 #include <string>
 
 #include "arraybridge/array_library.hpp"
+#include "arraybridge/error.hpp"
+#include "arraybridge/host_copy.hpp"
 #include "arraybridge/legacy.hpp"
 #include "arraybridge/managed_tensor.hpp"
 #include "arraybridge/python/call.hpp"
@@ -59,6 +61,25 @@ void release_unused_legacy(PyObject* capsule) {
     tensor->deleter(tensor);
 }
 
+/// The array's memory as a consumer asked for it: on its own device, copied only if it said so.
+TensorView exported(const Array& array, PyObject* device, PyObject* copy) {
+    TensorView view = array.view();
+    if (device != nullptr && device != Py_None) {
+        int type = 0;
+        int number = 0;
+        // The format is for a sequence of one: what is not a pair is a TypeError and not an internal error.
+        const Object arguments = checked(PyTuple_Pack(1, device));
+        if (PyArg_ParseTuple(arguments.get(), "(ii)", &type, &number) == 0) python::throw_error();
+        const DLDevice own = view.dlpack().device;
+        if (type != static_cast<int>(own.device_type) || number != own.device_id) {
+            throw CannotShare("the array is on " + label(view.device) + " and is not brought to another device");
+        }
+    }
+    if (copy != Py_True) return view;
+    if (!view.device.is_host()) throw CannotShare("an array on " + label(view.device) + " is not copied");
+    return copy_on_host(view);
+}
+
 /// The array API's `__dlpack__`: versioned for a consumer that says it reads DLPack 1, the older struct otherwise.
 PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* keywords) {
     static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
@@ -68,7 +89,7 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* keywords) {
         return nullptr;
     }
     return guarded([&]() -> PyObject* {
-        ManagedTensor tensor(array_of(self).view());
+        ManagedTensor tensor(exported(array_of(self), device, copy));
         const bool versioned = max_version != nullptr && max_version != Py_None && PyTuple_Check(max_version) &&
                                PyTuple_GET_SIZE(max_version) == 2 &&
                                PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;

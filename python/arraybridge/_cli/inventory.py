@@ -146,7 +146,8 @@ def _look_at(entry: _arraybridge.Entry, load: bool) -> FoundLibrary:
             found.version = found.version or _version_of(library)
             found.state = "ready"
     except ANY_FAILURE as error:
-        found.state = "broken"
+        missing = isinstance(error, ModuleNotFoundError) and entry.import_module in ("", error.name)
+        found.state = "not installed" if missing else "broken"
         found.error = f"{type(error).__name__}: {error}"
     if not found.error and _is_older(found.version, found.minimum_version):
         found.state = "too old"
