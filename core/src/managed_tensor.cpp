@@ -30,6 +30,11 @@ void release_managed_tensor(void* object) noexcept {
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
 
+/// The strides of a tensor without elements.
+void make_compact(DLTensor& tensor) {
+    for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) tensor.strides[axis] = 1;
+}
+
 /// Who has a reference to an envelope's tensor.
 enum class Holder : std::uint8_t { both, importer, caller };
 
@@ -44,10 +49,6 @@ struct Envelope::State {
     std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 };
 
-#if defined(__GNUC__) && !defined(__clang__)
-// Shapes are short: a call of memmove for two or three numbers would cost more than all the rest here.
-[[gnu::optimize("no-tree-loop-distribute-patterns")]]
-#endif
 Envelope::State* Envelope::make_state(TensorView&& view) {
     const DLTensor& source = view.dlpack();
     const auto ndim = static_cast<std::size_t>(source.ndim);
@@ -58,16 +59,16 @@ Envelope::State* Envelope::make_state(TensorView&& view) {
     tensor = source;
     tensor.shape = state->extents();
     tensor.strides = tensor.shape + ndim;
-    // DLPack 1.2 asks for strides also where they follow from the shape. Steps that are never taken are made those of
-    // a compact tensor, for importers that cannot bear a negative one.
-    const bool compact = source.strides == nullptr || view.size() == 0;
-    std::int64_t step = 1;
+    // Steps that are never taken are made those of a compact tensor, for importers that cannot bear a negative one.
+    std::int64_t count = 1;
+    const bool without_strides = source.strides == nullptr;
     for (std::size_t axis = ndim; axis-- > 0;) {
         const std::int64_t extent = source.shape[axis];
         tensor.shape[axis] = extent;
-        tensor.strides[axis] = compact || extent <= 1 ? step : source.strides[axis];
-        step *= extent;
+        tensor.strides[axis] = without_strides || extent <= 1 ? count : source.strides[axis];
+        count *= extent;
     }
+    if (count == 0) make_compact(tensor);
     state->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     state->tensor.manager_ctx = state;
     state->tensor.deleter = &delete_by_importer;

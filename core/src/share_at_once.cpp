@@ -45,7 +45,9 @@ NativeArray share_at_once(NativeArray array, ArrayLibrary& source, ArrayLibrary&
     if (!rules.device_kinds.contains(DeviceKind::host) || !shares_host_memory(source.entry(), to)) return {};
     TensorView tensor;
     if (source.export_tensor(array, {.copy = CopyMode::never}, tensor)) return {};
-    if (!rules.dtypes.contains(tensor.dtype()) || !target.supports(tensor.dtype())) return {};
+    const DType dtype = tensor.dtype();
+    const bool settled = target.settled_dtypes().contains(dtype);
+    if (!settled && !(rules.dtypes.contains(dtype) && target.supports(dtype))) return {};
     if (!is_ordinary(tensor, rules)) return {};
     NativeArray result;
     try {

@@ -88,7 +88,7 @@ DType from_numpy_dtype(PyArray_Descr* descriptor) {
     return DType::parse(PyUnicode_AsUTF8(name.get())).value_or(no_dtype);
 }
 
-bool is_own_dtype(DType dtype) noexcept { return own_set.contains(dtype); }
+const DTypeSet& own_numpy_dtypes() noexcept { return own_set; }
 
 PyArray_Descr* to_numpy_dtype(DType dtype) {
     if (const int number = to_type_number(dtype); number >= 0) [[likely]]

@@ -9,8 +9,8 @@ namespace arraybridge {
 /// is -1) for all others: structured, datetime, object, strings, long double. The byte order is not looked at.
 DType from_numpy_dtype(PyArray_Descr* descriptor);
 
-/// Whether NumPy has the dtype by itself, without ml_dtypes.
-bool is_own_dtype(DType dtype) noexcept;
+/// The dtypes that NumPy has by itself, without ml_dtypes.
+const DTypeSet& own_numpy_dtypes() noexcept;
 
 /// A new reference to NumPy's dtype. Imports ml_dtypes for what only that package has, and throws NotInstalled, naming
 /// it, if it is missing. Throws UnsupportedArray for a dtype that neither has.

@@ -84,6 +84,7 @@ DType require_dtype(PyArrayObject* array) {
 NumpyLibrary::NumpyLibrary(const LibraryEntry& entry)
     : PythonLibrary(entry), ArrayMath(static_cast<ArrayLibrary&>(*this)) {
     if (_import_array() < 0) python::throw_error();
+    settle_dtypes(own_numpy_dtypes());
     memmap_type_ = attribute(module(), "memmap").release();
 }
 
@@ -111,8 +112,7 @@ NativeArray NumpyLibrary::copy(NativeArray array) {
 }
 
 bool NumpyLibrary::supports(DType dtype) {
-    if (is_own_dtype(dtype)) [[likely]]
-        return true;
+    if (settled_dtypes().contains(dtype)) return true;
     // Throws what tells how to get it where ml_dtypes is missing.
     const Object descriptor = Object::steal(reinterpret_cast<PyObject*>(to_numpy_dtype(dtype)));
     return true;

@@ -20,6 +20,7 @@ public:
     PyObject* to_torch(DType dtype) const;
 
     bool contains(DType dtype) const noexcept { return present_.contains(dtype); }
+    const DTypeSet& all() const noexcept { return present_; }
 
 private:
     struct Pair {

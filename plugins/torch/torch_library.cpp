@@ -49,7 +49,9 @@ TorchLibrary::TorchLibrary(const LibraryEntry& entry)
       is_cpu_(tensor_type_, "is_cpu"),
       dtypes_(module()),
       exchange_(tensor_type_, dtypes_),
-      refusals_(module(), tensor_type_) {}
+      refusals_(module(), tensor_type_) {
+    settle_dtypes(dtypes_.all());
+}
 
 void* TorchLibrary::query(CapabilityId id) noexcept {
     if (id == ArrayMath::capability) return static_cast<ArrayMath*>(this);

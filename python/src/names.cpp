@@ -11,6 +11,8 @@ namespace {
 
 using python::Object;
 
+constinit Names every_name;
+
 std::string_view text_of(PyObject* object) {
     Py_ssize_t length = 0;
     const char* text = PyUnicode_AsUTF8AndSize(object, &length);
@@ -50,8 +52,7 @@ void Names::remember(PyObject* object, Bound& library) {
 }
 
 Names& names() {
-    static auto& instance = *new Names;
-    return instance;
+    return every_name;
 }
 
 }  // namespace arraybridge::extension

@@ -158,6 +158,9 @@ public:
     /// on success; on failure the caller's view still has it.
     virtual Decline import_tensor(TensorView& tensor, const ImportRequest& request, NativeArray& out) = 0;
 
+    /// Dtypes that the library has however it is set up: for these nothing needs to be asked.
+    const DTypeSet& settled_dtypes() const noexcept { return settled_dtypes_; }
+
     /// Whether the library, as it is set up now, has the dtype. The manifest's list is an upper bound.
     virtual bool supports(DType dtype);
 
@@ -176,11 +179,16 @@ public:
     virtual NativeArray normalize_planes(NativeArray array, DType dtype, std::span<const std::optional<double>> scales);
     virtual NativeArray scale_dtype(NativeArray array, DType dtype);
 
+protected:
+    /// To be told by the constructor of a library, if at all.
+    void settle_dtypes(const DTypeSet& dtypes) noexcept { settled_dtypes_ = dtypes; }
+
 private:
     [[noreturn]] void throw_missing_capability(CapabilityId id) const;
     [[noreturn]] void throw_missing_operation(std::string_view operation) const;
 
     const LibraryEntry* entry_;
+    DTypeSet settled_dtypes_;
 };
 
 /// Inside this scope the functions of `library` that take `NativeArray` may be called.
