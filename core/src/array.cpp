@@ -19,6 +19,8 @@ Array Array::adopt(ArrayLibrary& library, NativeArray native) {
 }
 
 Array Array::share(ArrayLibrary& library, NativeArray native) {
+    if (!native) return Array{};
+    const CallScope scope(library);
     library.retain(native);
     return adopt(library, native);
 }
@@ -37,6 +39,7 @@ TensorView Array::view() const {
     if (const Decline declined = library().export_tensor(native(), {.copy = CopyMode::never}, view)) {
         throw CannotShare(declined.reason());
     }
+    view.own_extents();  // the memory may outlive the array that says how it lies
     return view;
 }
 

@@ -16,7 +16,7 @@ Array ArrayMath::ones(const Shape& shape, DType dtype) {
 
 Array ArrayMath::outer(const Array& left, const Array& right) {
     const CallScope scope(*library_);
-    return Array::adopt(*library_, native_outer(left.native(), right.native()));
+    return Array::adopt(*library_, native_outer(library_->own(left), library_->own(right)));
 }
 
 Array ArrayMath::floor(double value) {

@@ -16,7 +16,8 @@ namespace {
 
 using Declined = std::vector<std::pair<Mechanism, std::string>>;
 
-TensorView copy_unlocked(const TensorView& tensor) {
+TensorView copy_unlocked(TensorView& tensor) {
+    tensor.own_extents();  // while others run they may reshape the array in place
     const UnlockedScope unlocked(tensor.nbytes());
     return copy_on_host(tensor);
 }
@@ -24,8 +25,15 @@ TensorView copy_unlocked(const TensorView& tensor) {
 /// One conversion between two libraries, or within one: what both carrying it out and explaining it need to know.
 class Conversion {
 public:
-    Conversion(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device, CopyMode copy)
-        : array_(array), source_(source), target_(target), device_(device), copy_(copy) {}
+    /// `import_failed` says why the target would not take the array's memory, if that was tried already.
+    Conversion(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device, CopyMode copy,
+               Decline import_failed = {})
+        : array_(array),
+          source_(source),
+          target_(target),
+          device_(device),
+          copy_(copy),
+          import_failed_(std::move(import_failed)) {}
 
     NativeArray run(ConversionRecord* record);
     Explanation explain();
@@ -63,6 +71,7 @@ private:
     ArrayLibrary& target_;
     const Device& device_;
     CopyMode copy_;
+    Decline import_failed_;
 
     TensorView tensor_;  // the source's memory, until it is handed over
     bool exported_ = false;
@@ -170,6 +179,7 @@ Decline Conversion::carry(Mechanism mechanism, NativeArray& result) {
 }
 
 Decline Conversion::share(NativeArray& result) {
+    if (import_failed_) return std::move(import_failed_);
     if (Decline unimportable = check_layout(tensor_, target_.manifest())) return unimportable;
     return hand_over(tensor_, result);
 }
@@ -247,7 +257,8 @@ std::string Conversion::missing_dtype() const {
 /// that is nothing but the memory: a tensor of PyTorch may track a gradient, and so would what is computed from it.
 void Conversion::widen(DType wider) {
     NativeArray alias;
-    const Decline no_alias = source_.import_tensor(tensor_, {.device = tensor_.device}, alias);
+    Decline no_alias = check_layout(tensor_, source_.manifest());
+    if (!no_alias) no_alias = source_.import_tensor(tensor_, {.device = tensor_.device}, alias);
     const Array held = no_alias ? Array{} : Array::adopt(source_, alias);
     widened_ = Array::adopt(source_, source_.astype(no_alias ? array_ : alias, wider));
     tensor_ = TensorView{};
@@ -396,11 +407,12 @@ Decline Conversion::check_copy() const {
 NativeArray convert_native(NativeArray array, ArrayLibrary& source, ArrayLibrary& target, const Device& device,
                            CopyMode copy, ConversionRecord* record) {
     const bool usual = record == nullptr && copy == CopyMode::as_needed && device.is_host() && &source != &target;
+    Decline import_failed;
     if (usual) [[likely]] {
-        if (const NativeArray shared = share_at_once(array, source, target)) [[likely]]
+        if (const NativeArray shared = share_at_once(array, source, target, import_failed)) [[likely]]
             return shared;
     }
-    Conversion conversion(array, source, target, device, copy);
+    Conversion conversion(array, source, target, device, copy, std::move(import_failed));
     if (record == nullptr) return conversion.run(nullptr);
     const auto started = std::chrono::steady_clock::now();
     const NativeArray result = conversion.run(record);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -82,8 +83,10 @@ RowCopy row_copy_for(std::int64_t itemsize) {
             return &copy_row<std::uint32_t>;
         case 8:
             return &copy_row<std::uint64_t>;
-        default:
+        case 16:
             return &copy_row<Item128>;
+        default:
+            return nullptr;
     }
 }
 
@@ -162,10 +165,16 @@ void copy_elements(const TensorView& source, char* to) {
     const std::int64_t threads = wanted <= 1 ? 1 : std::min(wanted, processors());
     const std::int64_t share = (extent + threads - 1) / threads;
     std::vector<std::jthread> others;
-    for (std::int64_t begin = share; begin < extent; begin += share) {
-        others.emplace_back([&plan, from, to, begin, end = std::min(begin + share, extent)] {
-            copy_range(plan, from, to, begin, end);
-        });
+    std::int64_t begin = share;
+    try {
+        for (; begin < extent; begin += share) {
+            others.emplace_back([&plan, from, to, begin, end = std::min(begin + share, extent)] {
+                copy_range(plan, from, to, begin, end);
+            });
+        }
+    } catch (const std::system_error&) {
+        // The system has no thread to give: what is left is copied here.
+        copy_range(plan, from, to, begin, extent);
     }
     copy_range(plan, from, to, 0, std::min(share, extent));
 }
@@ -176,6 +185,9 @@ TensorView copy_on_host(const TensorView& source) {
     if (source.dtype().bits() < 8 && (source.flags & tensor_padded) == 0) {
         throw UnsupportedArray("elements of " + source.dtype().name() + " that share a byte cannot be copied");
     }
+    if (source.dtype().index() < 0)
+        throw UnsupportedArray("elements of " + source.dtype().name() + " cannot be copied");
+    if (source.ndim() > max_ndim) throw InvalidTensor("a tensor has more than 64 axes");
     TensorView copy;
     copy.owner = allocate_host_memory(static_cast<std::size_t>(source.nbytes()));
     copy.flags = tensor_copied | (source.flags & tensor_padded);

@@ -30,9 +30,13 @@ void release_managed_tensor(void* object) noexcept {
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
 
-/// The strides of a tensor without elements.
+/// The strides of a compact tensor.
 void make_compact(DLTensor& tensor) {
-    for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) tensor.strides[axis] = 1;
+    std::int64_t step = 1;
+    for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+        tensor.strides[axis] = step;
+        step *= tensor.shape[axis];
+    }
 }
 
 /// Who has a reference to an envelope's tensor.

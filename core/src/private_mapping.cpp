@@ -52,8 +52,9 @@ std::optional<FileMapping> find_mapping(std::uintptr_t address) {
             continue;
         }
         if (address < begin || address >= end || inode == 0) continue;
-        // A private mapping may have pages of its own, which the file does not have.
-        if (access[3] != 's') break;
+        // A private mapping may have pages of its own, which the file does not have; through a writable one this
+        // process may change what it looks at.
+        if (access[3] != 's' || access[1] == 'w') break;
         found = FileMapping{begin,         end, offset, makedev(major_number, minor_number), static_cast<ino_t>(inode),
                             line + path_at};
         while (!found->path.empty() && found->path.back() == '\n') found->path.pop_back();

@@ -121,7 +121,7 @@ Decline check_layout(const TensorView& tensor, const Manifest& manifest) {
     if (!strides_fit(tensor, manifest.strides)) {
         return Decline{library + " needs " + std::string(needed_strides(manifest.strides))};
     }
-    const std::size_t alignment = std::max<std::size_t>(manifest.alignment, tensor.dtype().itemsize());
+    const std::size_t alignment = std::max<std::size_t>(manifest.alignment, tensor.dtype().alignment());
     const auto address = reinterpret_cast<std::uintptr_t>(tensor.data());
     // Both are powers of two, and so is the greater one.
     if ((address & (alignment - 1)) != 0 && tensor.size() != 0) {

@@ -194,6 +194,7 @@ Decline NumpyLibrary::export_copy(PyArrayObject* array, const char* why, const E
 bool NumpyLibrary::is_file_backed(PyArrayObject* array) {
     for (PyObject* at = reinterpret_cast<PyObject*>(array); at != nullptr && PyArray_Check(at);
          at = PyArray_BASE(as_array(at))) {
+        if (PyArray_ISWRITEABLE(as_array(at))) return false;  // somebody may still write to it
         if (PyObject_TypeCheck(at, reinterpret_cast<PyTypeObject*>(memmap_type_))) return true;
     }
     return false;

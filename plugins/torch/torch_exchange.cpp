@@ -99,7 +99,6 @@ bool TorchExchange::describe_by_python(PyObject* tensor, TensorView& out) const 
 }
 
 bool TorchExchange::read_attributes(PyObject* tensor, TensorView& out) const {
-    const Object layout = attribute(tensor, "layout");
     const Object dtype_object = attribute(tensor, "dtype");
     const std::optional<DType> dtype = dtypes_->from_torch(dtype_object.get());
     const Object device = attribute(tensor, "device");

@@ -41,7 +41,8 @@ bool TorchRefusals::is_innocent(PyObject* tensor, const TensorView& view) const 
     if (dtype.index() < 0) return false;
     const bool real = dtype.code() == kDLFloat || dtype.code() == kDLBfloat;
     const bool complex = dtype.code() == kDLComplex;
-    // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit.
+    // Only these can track a gradient, and only these can be the view of a complex tensor that has such a bit (a
+    // private function of PyTorch gives it to integers too).
     if (!real && !complex) return dtype.bits() != 8 || dtype.code() == kDLBool || holds_bytes(tensor);
     if (is_true(requires_grad_(tensor)) || is_true(is_neg_(tensor))) return false;
     return !complex || !is_true(is_conj_(tensor));

@@ -21,12 +21,14 @@ class ArrayClass(ABCMeta):
             return True
         if cls is not Array and cls._library_name is None:
             return False
-        from arraybridge._arraybridge import entry_of
+        # One Python type stands for the arrays of every library that is written in C++.
+        from arraybridge._arraybridge import ForeignArray, entry_of
 
         entry = entry_of(instance)
         if entry is None or (cls is not Array and entry.name != cls._library_name):
             return False
-        cls.register(type(instance))  # so that issubclass agrees from now on
+        if type(instance) is not ForeignArray:
+            cls.register(type(instance))  # so that issubclass agrees from now on
         return True
 
 

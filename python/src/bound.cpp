@@ -26,7 +26,6 @@ std::vector<std::string>& told_paths() {
 }  // namespace
 
 ArrayLibrary& Bound::load() {
-    // A package may come with plugins of its own: before anything is loaded the registry knows where packages are.
     ArrayLibrary& library = entry_->library();
     is_python_ = library.query(python::PythonLibrary::capability) != nullptr;
     library_ = &library;
@@ -35,6 +34,7 @@ ArrayLibrary& Bound::load() {
 
 bool Bound::accepts(PyObject* object) {
     ArrayLibrary& loaded = library();
+    const BoundScope scope(*this);
     if (is_python_) return loaded.accepts(NativeArray{object});
     const Array* array = foreign_array(object);
     return array != nullptr && &array->library() == library_;
@@ -74,7 +74,7 @@ void refresh_package_paths() {
             PyErr_Clear();
             continue;
         }
-        now.emplace_back(*text == '\0' ? "." : text);
+        now.emplace_back(text);
     }
     if (now == told_paths()) return;
     told_paths() = now;

@@ -43,6 +43,27 @@ private:
     bool is_python_ = false;
 };
 
+/// The state in which the library's native functions may be called. For a library of Python objects that is holding the
+/// GIL, which every caller here does; one of C++ may have to do something.
+class BoundScope {
+public:
+    explicit BoundScope(Bound& library) : library_(library.library()), entered_(!library.is_python()) {
+        if (entered_) [[unlikely]]
+            token_ = library_.enter_call();
+    }
+    BoundScope(const BoundScope&) = delete;
+    BoundScope& operator=(const BoundScope&) = delete;
+    ~BoundScope() {
+        if (entered_) [[unlikely]]
+            library_.leave_call(token_);
+    }
+
+private:
+    ArrayLibrary& library_;
+    bool entered_;
+    void* token_ = nullptr;
+};
+
 /// The binding of an entry.
 Bound& bind(const LibraryEntry& entry);
 

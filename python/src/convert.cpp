@@ -26,12 +26,11 @@ Bound* library_argument(PyObject* object, const char* role) {
     } catch (const UnknownLibrary& error) {
         const std::string_view text = error.what();
         const std::string available(text.substr(std::min(text.find("Available: "), text.size())));
-        const Object name = Object::borrow(object);
         PyErr_Format(PyExc_ValueError, "Invalid %s '%S'. Available types: %s", role, object,
                      available.empty() ? "" : available.c_str() + sizeof("Available: ") - 1);
         return nullptr;
     } catch (...) {
-        set_conversion_error("?", "?");
+        set_error();
         return nullptr;
     }
     PyErr_Format(PyExc_ValueError, "Invalid %s %R: it takes a library's name or a MemoryType", role, object);
@@ -145,6 +144,8 @@ PyMethodDef functions[] = {
 PyObject* convert_between(PyObject* data, Bound& source, Bound& target, const Device& device, CopyMode copy) {
     ArrayLibrary& from = source.library();
     ArrayLibrary& to = target.library();
+    const BoundScope source_scope(source);
+    const BoundScope target_scope(target);
     const Object observer = current_observer();
     if (!observer) [[likely]] {
         return target.to_python(convert_native(source.from_python(data), from, to, device, copy, nullptr));
@@ -157,6 +158,8 @@ PyObject* convert_between(PyObject* data, Bound& source, Bound& target, const De
 }
 
 Device default_device(PyObject* data, Bound& source, Bound& target, PyObject* like) {
+    const BoundScope source_scope(source);
+    const BoundScope target_scope(target);
     if (like != nullptr) return target.library().device_of(target.from_python(like));
     const DeviceKinds kinds = target.entry().manifest().device_kinds;
     if (kinds.only(DeviceKind::host)) return HOST;  // there is no other place

@@ -74,6 +74,7 @@ py::object module_of(Bound& library) {
 }
 
 py::tuple devices_of(Bound& library) {
+    const BoundScope scope(library);
     const std::vector<Device> devices = library.library().devices();
     py::tuple tuple(devices.size());
     for (std::size_t i = 0; i < devices.size(); ++i) tuple[i] = to_object(device_to_python(devices[i]));
@@ -83,6 +84,7 @@ py::tuple devices_of(Bound& library) {
 py::object move_to_device(Bound& library, const py::object& array, const py::object& device) {
     const Device where = device_from(device.ptr());
     ArrayLibrary& target = library.library();
+    const BoundScope scope(library);
     const NativeArray native = library.from_python(array.ptr());
     target.require_device(where);
     if (target.device_of(native) == where) return array;
@@ -98,6 +100,7 @@ py::object convert_to(Bound& source, const py::object& array, Bound& target, con
 /// The array's memory, if it is in main memory and can be described without a copy.
 bool describe(Bound& library, const py::object& array, TensorView& view) {
     ArrayLibrary& loaded = library.library();
+    const BoundScope scope(library);
     return !loaded.export_tensor(library.from_python(array.ptr()), {.copy = CopyMode::never}, view);
 }
 
@@ -137,6 +140,7 @@ void add_reduction(EntryClass& entry, const char* name, Reduction reduction) {
         name,
         [reduction](Bound& library, const py::object& array, const py::object& axis) {
             ArrayLibrary& loaded = library.library();
+            const BoundScope scope(library);
             return result_of(library, (loaded.*reduction)(library.from_python(array.ptr()), axes_from(axis.ptr())));
         },
         py::arg("array"), py::arg("axis") = py::none());
@@ -184,6 +188,7 @@ void add_questions(EntryClass& entry) {
     entry.def("devices", &devices_of);
     entry.def("device_of", [](Bound& library, const py::object& array) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return to_object(device_to_python(loaded.device_of(library.from_python(array.ptr()))));
     });
     entry.def("require_device", [](Bound& library, const py::object& device) {
@@ -199,20 +204,24 @@ void add_questions(EntryClass& entry) {
 void add_shaping(EntryClass& entry) {
     entry.def("astype", [](Bound& library, const py::object& array, const py::object& dtype) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.astype(library.from_python(array.ptr()), dtype_from(dtype.ptr())));
     });
     entry.def("reshape", [](Bound& library, const py::object& array, const py::object& shape) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.reshape(library.from_python(array.ptr()), shape_from(shape.ptr())));
     });
     entry.def("broadcast_to", [](Bound& library, const py::object& array, const py::object& shape) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.broadcast_to(library.from_python(array.ptr()), shape_from(shape.ptr())));
     });
     entry.def(
         "ones_like",
         [](Bound& library, const py::object& reference, const py::object& shape, const py::object& dtype) {
             ArrayLibrary& loaded = library.library();
+            const BoundScope scope(library);
             const auto extents =
                 shape.is_none() ? std::optional<Shape>{} : std::optional<Shape>(shape_from(shape.ptr()));
             const DType type = dtype.is_none() ? DType::boolean() : dtype_from(dtype.ptr());
@@ -221,6 +230,7 @@ void add_shaping(EntryClass& entry) {
         py::arg("reference"), py::arg("shape") = py::none(), py::arg("dtype") = py::none());
     entry.def("prepend_axis", [](Bound& library, const py::object& array) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.prepend_axis(library.from_python(array.ptr())));
     });
 }
@@ -228,16 +238,19 @@ void add_shaping(EntryClass& entry) {
 void add_combining(EntryClass& entry) {
     entry.def("assign", [](Bound& library, const py::object& array, const py::object& index, const py::object& values) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.assign(library.from_python(array.ptr()), slice_from(index.ptr()),
                                                 library.from_python(values.ptr())));
     });
     entry.def("logical_and", [](Bound& library, const py::object& left, const py::object& right) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library,
                          loaded.logical_and(library.from_python(left.ptr()), library.from_python(right.ptr())));
     });
     entry.def("stack_arrays", [](Bound& library, const py::sequence& arrays, const py::object& device) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         const Device where = device_from(device.ptr());
         loaded.require_device(where);
         return result_of(library, loaded.stack_arrays(natives_of(library, arrays), where));
@@ -245,28 +258,34 @@ void add_combining(EntryClass& entry) {
     entry.def("normalize_planes",
               [](Bound& library, const py::object& array, const py::object& dtype, const py::sequence& scales) {
                   ArrayLibrary& loaded = library.library();
+                  const BoundScope scope(library);
                   return result_of(library, loaded.normalize_planes(library.from_python(array.ptr()),
                                                                     dtype_from(dtype.ptr()), scales_from(scales)));
               });
     entry.def("scale_dtype", [](Bound& library, const py::object& array, const py::object& dtype) {
         ArrayLibrary& loaded = library.library();
+        const BoundScope scope(library);
         return result_of(library, loaded.scale_dtype(library.from_python(array.ptr()), dtype_from(dtype.ptr())));
     });
 }
 
 void add_making(EntryClass& entry) {
     entry.def("linspace", [](Bound& library, double start, double stop, std::int64_t count, bool endpoint) {
+        const BoundScope scope(library);
         return result_of(library, library.library().require<ArrayMath>().native_linspace(start, stop, count, endpoint));
     });
     entry.def("ones", [](Bound& library, const py::object& shape, const py::object& dtype) {
+        const BoundScope scope(library);
         return result_of(library, library.library().require<ArrayMath>().native_ones(shape_from(shape.ptr()),
                                                                                      dtype_from(dtype.ptr())));
     });
     entry.def("outer", [](Bound& library, const py::object& left, const py::object& right) {
         ArrayMath& math = library.library().require<ArrayMath>();
+        const BoundScope scope(library);
         return result_of(library, math.native_outer(library.from_python(left.ptr()), library.from_python(right.ptr())));
     });
     entry.def("floor", [](Bound& library, double value) {
+        const BoundScope scope(library);
         return result_of(library, library.library().require<ArrayMath>().native_floor(value));
     });
 }

@@ -38,6 +38,8 @@ Explanation explained(PyObject* data, Bound& source, const Target& target, PyObj
     try {
         Bound& to = *target.library;
         const Device where = device == Py_None ? default_device(data, source, to, target.like) : device_from(device);
+        const BoundScope source_scope(source);
+        const BoundScope target_scope(to);
         return explain_native(source.from_python(data), source.library(), to.library(), where, copy);
     } catch (const FrameworkError& error) {
         if (error.must_propagate()) throw;

@@ -90,10 +90,13 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* keywords) {
     }
     return guarded([&]() -> PyObject* {
         ManagedTensor tensor(exported(array_of(self), device, copy));
-        const bool versioned = max_version != nullptr && max_version != Py_None && PyTuple_Check(max_version) &&
-                               PyTuple_GET_SIZE(max_version) == 2 &&
-                               PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;
-        if (versioned) {
+        int major = 0;
+        int minor = 0;
+        if (max_version != nullptr && max_version != Py_None) {
+            const Object wrapped = checked(PyTuple_Pack(1, max_version));
+            if (PyArg_ParseTuple(wrapped.get(), "(ii)", &major, &minor) == 0) python::throw_error();
+        }
+        if (major >= 1) {
             PyObject* capsule = PyCapsule_New(tensor.get(), "dltensor_versioned", &release_unused_versioned);
             if (capsule != nullptr) tensor.release();
             return capsule;

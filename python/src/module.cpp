@@ -9,8 +9,7 @@
 #include "arraybridge/conversion_route.hpp"
 #include "arraybridge/plugin.hpp"
 #include "arraybridge/python/call.hpp"
-#include "arraybridge/python/gil.hpp"
-#include "arraybridge/python/release.hpp"
+#include "arraybridge/python/runtime.hpp"
 #include "bound.hpp"
 #include "convert.hpp"
 #include "entry.hpp"
@@ -94,8 +93,7 @@ std::string path_of_core() {
 void fill_in(py::module_& module) {
     require_main_interpreter();
     py::register_exception_translator(&translate);
-    python::start_releasing();
-    Registry::instance().provide({"python", ARRAYBRIDGE_PYTHON_RUNTIME, &python::release_gil, &python::restore_gil});
+    python::provide_runtime();
     load_device_classes();
     module.attr("abi") = std::to_string(ARRAYBRIDGE_ABI_MAJOR) + "." + std::to_string(ARRAYBRIDGE_ABI_MINOR);
     module.attr("stamp") = ARRAYBRIDGE_STAMP;

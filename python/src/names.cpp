@@ -51,8 +51,6 @@ void Names::remember(PyObject* object, Bound& library) {
     remembered_[count_++] = {object, &library};
 }
 
-Names& names() {
-    return every_name;
-}
+Names& names() { return every_name; }
 
 }  // namespace arraybridge::extension

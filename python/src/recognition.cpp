@@ -67,9 +67,9 @@ bool makes(const Manifest& manifest, const std::string& module, const std::strin
 
 /// The library of the nearest ancestor that has one: a subclass defined elsewhere is still its library's.
 const LibraryEntry* search(PyTypeObject* type, const std::vector<const LibraryEntry*>& entries) {
-    PyObject* ancestors = type->tp_mro;
-    for (Py_ssize_t i = 0; ancestors != nullptr && i < PyTuple_GET_SIZE(ancestors); ++i) {
-        auto* ancestor = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(ancestors, i));
+    const Object ancestors = Object::borrow(type->tp_mro);  // a metaclass that is asked may change the type
+    for (Py_ssize_t i = 0; ancestors && i < PyTuple_GET_SIZE(ancestors.get()); ++i) {
+        auto* ancestor = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(ancestors.get(), i));
         const std::string module = module_of(ancestor);
         const std::string full_name = module + "." + text_attribute(ancestor, "__qualname__");
         for (const LibraryEntry* entry : entries) {

@@ -34,6 +34,13 @@ std::int64_t integer_from(PyObject* object) {
     return value;
 }
 
+/// A number that no array has an axis for must not wrap around to one that it has.
+int axis_from(std::int64_t number) {
+    if (number >= -max_ndim && number < max_ndim) return static_cast<int>(number);
+    PyErr_Format(PyExc_IndexError, "there is no axis %lld", static_cast<long long>(number));
+    python::throw_error();
+}
+
 }  // namespace
 
 PyObject* host_object = nullptr;
@@ -50,8 +57,10 @@ Device slow_device_from(PyObject* object) {
     if (python::is_instance(object, host_class)) return HOST;
     if (python::is_instance(object, accelerator_class)) {
         const std::int64_t index = integer_from(attribute(object, "index").get());
-        // A number that no library has: it must not wrap around to one that some library does have.
-        if (index < 0 || index > INT32_MAX) return Device::accelerator(INT32_MAX);
+        if (index < INT32_MIN || index > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "there is no accelerator %lld", static_cast<long long>(index));
+            python::throw_error();
+        }
         return Device::accelerator(static_cast<std::int32_t>(index));
     }
     if (python::is_instance(object, named_class)) return Device::named(text_from(attribute(object, "name").get()));
@@ -105,9 +114,10 @@ DType dtype_from(PyObject* object) {
 
 Axes axes_from(PyObject* object) {
     if (object == nullptr || object == Py_None) return {};
-    if (PyIndex_Check(object)) return static_cast<int>(integer_from(object));
-    const Shape numbers = python::to_shape(object);
-    return Axes(std::vector<int>(numbers.begin(), numbers.end()));
+    if (PyIndex_Check(object)) return axis_from(integer_from(object));
+    std::vector<int> axes;
+    for (const std::int64_t number : python::to_shape(object)) axes.push_back(axis_from(number));
+    return Axes(std::move(axes));
 }
 
 Shape shape_from(PyObject* object) {

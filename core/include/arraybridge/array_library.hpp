@@ -86,8 +86,9 @@ public:
     /// The array on `device`: the very array when it is there already.
     Array move_to_device(const Array& array, const Device& device);
 
-    /// Takes over a DLPack tensor that some producer made: shared where this library can, else copied.
-    Array from_dlpack(ManagedTensor tensor, CopyMode copy = CopyMode::as_needed);
+    /// Takes over a DLPack tensor that some producer made on `producer_stream`: shared where this library can, else
+    /// copied. Throws InvalidTensor for one that is not well-formed, CannotShare for one that it cannot take.
+    Array from_dlpack(ManagedTensor tensor, CopyMode copy = CopyMode::as_needed, Stream producer_stream = no_stream);
 
     Array max(const Array& array, const Axes& axes = {});
     Array min(const Array& array, const Axes& axes = {});
@@ -161,7 +162,8 @@ public:
     /// Dtypes that the library has however it is set up: for these nothing needs to be asked.
     const DTypeSet& settled_dtypes() const noexcept { return settled_dtypes_; }
 
-    /// Whether the library, as it is set up now, has the dtype. The manifest's list is an upper bound.
+    /// Whether the library, as it is set up now, has the dtype. The manifest's list is an upper bound. Throws
+    /// NotInstalled for a dtype that a missing package would bring.
     virtual bool supports(DType dtype);
 
     virtual NativeArray max(NativeArray array, const Axes& axes);
@@ -184,6 +186,10 @@ protected:
     void settle_dtypes(const DTypeSet& dtypes) noexcept { settled_dtypes_ = dtypes; }
 
 private:
+    /// The array as this library knows it. Throws UnsupportedArray for none, and for an array of another library.
+    NativeArray own(const Array& array) const;
+    friend class ArrayMath;
+
     [[noreturn]] void throw_missing_capability(CapabilityId id) const;
     [[noreturn]] void throw_missing_operation(std::string_view operation) const;
 

@@ -25,7 +25,8 @@ struct ConversionRecord {
     std::vector<std::pair<Mechanism, std::string>> declined;
 };
 
-/// Receives a record of each conversion that runs while it is installed. A conversion that stays in place writes none.
+/// Receives a record of each conversion that `convert` carries out while it is installed. A conversion that stays in
+/// place writes none. A language binding has observers of its own, which see the conversions of that language.
 class ARRAYBRIDGE_API ConversionObserver {
 public:
     virtual ~ConversionObserver();

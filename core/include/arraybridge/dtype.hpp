@@ -54,6 +54,9 @@ public:
     /// Size of one element in bytes. A type narrower than a byte counts as one, the way NumPy stores it.
     constexpr std::size_t itemsize() const noexcept { return ((static_cast<std::size_t>(bits()) * lanes()) + 7) / 8; }
 
+    /// What the address of an element has to be a multiple of, in bytes: its size, or that of one part of a complex.
+    constexpr std::size_t alignment() const noexcept { return code() == kDLComplex ? itemsize() / 2 : itemsize(); }
+
     /// Position in the table of named dtypes, below 64: the bit that stands for it in a `DTypeSet`; -1 for no name.
     [[gnu::always_inline]] constexpr int index() const noexcept {
         if (lanes() != 1 || code() > 31) return -1;

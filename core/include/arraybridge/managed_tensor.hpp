@@ -47,7 +47,8 @@ public:
     /// Hands the tensor to the caller, who now has to call its deleter.
     DLManagedTensorVersioned* release() noexcept { return std::exchange(tensor_, nullptr); }
 
-    /// The description with this tensor as its owner. `device` is in the exporting library's numbering.
+    /// The description with this tensor as its owner. Precondition: there is a tensor. `device` is in the exporting
+    /// library's numbering.
     TensorView into_view(Device device) &&;
 
 private:
@@ -62,7 +63,7 @@ public:
     /// Wraps a view for one import. The shape and strides are copied, so the tensor outlives the array it came from.
     explicit Envelope(TensorView&& view);
 
-    /// Wraps a tensor made elsewhere.
+    /// Wraps a tensor made elsewhere. Precondition: there is one.
     explicit Envelope(ManagedTensor tensor);
 
     Envelope(const Envelope&) = delete;

@@ -13,6 +13,9 @@ struct alignas(64) Interpreter {
     /// From the first use of arraybridge until the interpreter begins to shut down.
     std::atomic<bool> alive{false};
 
+    /// The interpreter began to shut down: it does not come back.
+    std::atomic<bool> ended{false};
+
     /// Threads between looking at `alive` and having given the GIL back, or taken it back.
     std::atomic<std::uint64_t> in_flight{0};
 
@@ -26,10 +29,22 @@ extern Interpreter interpreter;
 /// that it is gone, or the exit hook sees the count and waits (both sides are sequentially consistent).
 class InFlight {
 public:
-    InFlight() noexcept { interpreter.in_flight.fetch_add(1); }
+    InFlight() noexcept { enter(); }
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
-    ~InFlight() { interpreter.in_flight.fetch_sub(1); }
+    ~InFlight() { leave(); }
+
+    static void enter() noexcept {
+        ++of_this_thread;
+        interpreter.in_flight.fetch_add(1);
+    }
+    static void leave() noexcept {
+        interpreter.in_flight.fetch_sub(1);
+        --of_this_thread;
+    }
+
+    /// How often the calling thread counts: what is left of the sum in the child of a fork.
+    static thread_local std::uint64_t of_this_thread;
 };
 
 /// Has the exit hook called when the interpreter begins to shut down, and mends the counts in the child of a fork. With

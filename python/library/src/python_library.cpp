@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arraybridge/registry.hpp"
+#include "interpreter.hpp"
 
 namespace arraybridge::python {
 
@@ -82,7 +83,8 @@ PythonLibrary::~PythonLibrary() = default;
 void* PythonLibrary::query(CapabilityId id) noexcept { return id == capability ? this : nullptr; }
 
 void* PythonLibrary::enter_call() {
-    if (!interpreter_alive())
+    const InFlight guard;  // so that the interpreter does not begin to shut down before the GIL is taken
+    if (!interpreter.alive.load())
         throw PluginError(name() + " cannot be used any more: the Python interpreter has shut down");
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(PyGILState_Ensure()));
 }

@@ -34,7 +34,7 @@ void start_releasing() { watch_interpreter(); }
 void release_reference(PyObject* object) noexcept {
     if (!interpreter_alive()) return;  // it leaks: nothing of Python may be touched any more
     PyThreadState* here = PyGILState_GetThisThreadState();
-    if (here == interpreter.main_thread) {
+    if (here == interpreter.main_thread && here != nullptr) {
         // The exit hook runs in this very thread: it cannot begin while we are here.
         release_in_known_thread(object, here);
         return;
