@@ -48,6 +48,7 @@ enum class Holder : std::uint8_t { both, importer, caller };
 struct Envelope::State {
     DLManagedTensorVersioned tensor{};
     std::atomic<Holder> holder{Holder::importer};
+    bool compact = false;
     Owner owner;
 
     std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -65,13 +66,17 @@ Envelope::State* Envelope::make_state(TensorView&& view) {
     tensor.strides = tensor.shape + ndim;
     // Steps that are never taken are made those of a compact tensor, for importers that cannot bear a negative one.
     std::int64_t count = 1;
+    bool compact = true;
     const bool without_strides = source.strides == nullptr;
     for (std::size_t axis = ndim; axis-- > 0;) {
         const std::int64_t extent = source.shape[axis];
         tensor.shape[axis] = extent;
-        tensor.strides[axis] = without_strides || extent <= 1 ? count : source.strides[axis];
+        const std::int64_t stride = without_strides || extent <= 1 ? count : source.strides[axis];
+        tensor.strides[axis] = stride;
+        compact &= stride == count;
         count *= extent;
     }
+    state->compact = compact;
     if (count == 0) make_compact(tensor);
     state->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     state->tensor.manager_ctx = state;
@@ -108,7 +113,8 @@ void Envelope::import_kept() noexcept {
     state_ = nullptr;
 }
 
-void Envelope::leave_out_strides() noexcept {
+void Envelope::leave_out_plain_strides() noexcept {
+    if (!state_->compact) return;
     tensor_->version = {1, 1};
     tensor_->dl_tensor.strides = nullptr;
 }

@@ -135,9 +135,8 @@ Object TorchExchange::import(TensorView& tensor) const {
 }
 
 Object TorchExchange::import_by_c(TensorView& tensor) const {
-    const bool compact = tensor.is_contiguous();
     Envelope envelope(std::move(tensor));
-    if (compact) envelope.leave_out_strides();
+    envelope.leave_out_plain_strides();
     void* result = nullptr;
     if (import_(envelope.tensor(), &result) != 0) {
         envelope.give_back(tensor);

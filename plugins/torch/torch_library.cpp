@@ -188,12 +188,13 @@ Object TorchLibrary::without_subclass(PyObject* tensor) {
 // ----- import -----
 
 Decline TorchLibrary::import_tensor(TensorView& tensor, const ImportRequest& request, NativeArray& out) {
-    const Device where = tensor.device;
-    if (where != request.device && request.copy == CopyMode::never) {
-        return Decline{"the memory is on " + label(where) + ": bringing it to " + label(request.device) + " is a copy"};
+    const bool elsewhere = tensor.device != request.device;
+    if (elsewhere && request.copy == CopyMode::never) {
+        return Decline{"the memory is on " + label(tensor.device) + ": bringing it to " + label(request.device) +
+                       " is a copy"};
     }
     Object result = exchange_.import(tensor);
-    if (where != request.device) result = call_method(result.get(), "to", device_object(request.device).get());
+    if (elsewhere) result = call_method(result.get(), "to", device_object(request.device).get());
     out = native(std::move(result));
     return {};
 }

@@ -37,21 +37,29 @@ Bound* library_argument(PyObject* object, const char* role) {
     return nullptr;
 }
 
-PyObject* convert_memory(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-    static constinit Parameters<5> parameters{
-        "convert_memory", {"data", "source_type", "target_type", "device", "copy"}, 4, 4};
-    std::array<PyObject*, 5> values{};
-    if (!parameters.parse(arguments, count, keywords, values)) return nullptr;
-    Bound* source = library_argument(values[1], "source_type");
+PyObject* convert_named(PyObject* data, PyObject* source_type, PyObject* target_type, PyObject* device,
+                        PyObject* copy) {
+    Bound* source = library_argument(source_type, "source_type");
     if (source == nullptr) return nullptr;
-    Bound* target = library_argument(values[2], "target_type");
+    Bound* target = library_argument(target_type, "target_type");
     if (target == nullptr) return nullptr;
     try {
-        return convert_between(values[0], *source, *target, device_from(values[3]), copy_mode_from(values[4]));
+        return convert_between(data, *source, *target, device_from(device), copy_mode_from(copy));
     } catch (...) {
         set_conversion_error(source->entry().name(), target->entry().name());
         return nullptr;
     }
+}
+
+PyObject* convert_memory(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+    static constinit Parameters<5> parameters{
+        "convert_memory", {"data", "source_type", "target_type", "device", "copy"}, 4, 4};
+    if (count == 4 && keywords == nullptr) [[likely]] {
+        return convert_named(arguments[0], arguments[1], arguments[2], arguments[3], nullptr);
+    }
+    std::array<PyObject*, 5> values{};
+    if (!parameters.parse(arguments, count, keywords, values)) return nullptr;
+    return convert_named(values[0], values[1], values[2], values[3], values[4]);
 }
 
 PyObject* convert(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {

@@ -82,9 +82,9 @@ public:
     /// the caller has seen the result yet, and so an atomic exchange is spared.
     void import_kept() noexcept;
 
-    /// Says that the shape alone tells how a compact tensor lies, as DLPack before 1.2 allows: some importers work out
-    /// fewer things for themselves then.
-    void leave_out_strides() noexcept;
+    /// Lets the shape alone tell how the tensor lies, if it is compact, as DLPack before 1.2 allows: some importers
+    /// work out fewer things for themselves then.
+    void leave_out_plain_strides() noexcept;
 
     /// After a failed import: gives the owner back to the view that this envelope was made of.
     void give_back(TensorView& view) noexcept;

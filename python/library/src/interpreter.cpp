@@ -44,7 +44,8 @@ PyThreadState* find_main_thread() {
 
 void watch_interpreter() {
     if (interpreter.alive.load(std::memory_order_relaxed)) return;
-    // A late exit handler may still use a library; what it leaves behind leaks, since no hook of ours would run any more.
+    // A late exit handler may still use a library; what it leaves behind leaks, since no hook of ours would run any
+    // more.
     if (interpreter.ended.load()) return;
     const Object hook = checked(PyCFunction_New(&stop_method, nullptr));
     const Object atexit = checked(PyImport_ImportModule("atexit"));
