@@ -184,3 +184,30 @@ TEST_F(ArrayLibraryTest, SupportsWhatItsManifestNames) {
     EXPECT_EQ(&strict.manifest(), &strict.entry().manifest());
     EXPECT_EQ(strict.name(), "strict");
 }
+
+// ----- arrays of others -----
+
+TEST_F(ArrayLibraryTest, TakesOverNoMemoryThatItCannotReach) {
+    SampleLibrary& library = SampleLibrary::add("sample");
+    TensorView view = memory();
+    view.dlpack().device = {kDLCUDA, 0};
+    EXPECT_THROW(library.from_dlpack(ManagedTensor(std::move(view))), CannotShare);
+    EXPECT_EQ(released, 1);
+}
+
+TEST_F(ArrayLibraryTest, WorksOnItsOwnArraysOnly) {
+    SampleLibrary& library = SampleLibrary::add("sample");
+    SampleLibrary& other = SampleLibrary::add("other");
+    const Array foreign = other.make(memory());
+    EXPECT_THROW(library.max(foreign), UnsupportedArray);
+    EXPECT_THROW(library.device_of(foreign), UnsupportedArray);
+    EXPECT_THROW(library.move_to_device(foreign, HOST), UnsupportedArray);
+    EXPECT_THROW(library.max(Array{}), UnsupportedArray);
+}
+
+TEST_F(ArrayLibraryTest, AViewOutlivesTheArrayThatItWasTakenFrom) {
+    SampleLibrary& library = SampleLibrary::add("sample");
+    const TensorView view = library.make(memory()).view();
+    EXPECT_EQ(Extents(view.shape().begin(), view.shape().end()), plane.shape);
+    EXPECT_EQ(released, 0);
+}

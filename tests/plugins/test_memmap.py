@@ -258,3 +258,14 @@ def test_back_again_a_read_only_mapping_stays_in_place(path: Path) -> None:
     copied = convert_memory(array, "numpy", "numpy", HOST, copy=True)
     assert copied.flags.writeable and bits(copied) == bits(array)
     assert not np.shares_memory(copied, array)
+
+
+@needs_maps
+def test_a_file_that_this_process_can_still_write_to_is_copied(path: Path) -> None:
+    mapped = np.memmap(path, np.float32, "r+")
+    array = mapped[:]
+    array.flags.writeable = False
+    result = convert(array, "torch")
+    assert not is_mapped_again(array, result, path)
+    mapped[5] = 77
+    assert result[5] == 5

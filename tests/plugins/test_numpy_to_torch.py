@@ -313,3 +313,12 @@ def test_a_result_can_learn() -> None:
     weight = cross(counting(3), "numpy", "torch").result.requires_grad_()
     (weight * weight).sum().backward()
     assert weight.grad.tolist() == [2, 4, 6]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_a_complex_array_needs_the_alignment_of_its_parts(dtype: str) -> None:
+    part = np.dtype(dtype).itemsize // 2
+    array = np.arange(9, dtype=f"f{part}")[1:].view(dtype)
+    assert array.flags.aligned
+    crossed = cross(array, "numpy", "torch")
+    assert crossed.mechanism == SHARED

@@ -460,3 +460,20 @@ def test_a_missing_ndarray_type_of_another_library_in_one_process(tmp_path: Path
         "throws",
     )
     assert "MemoryConversionError" in told and "ForeignArray" in told
+
+
+def test_one_python_type_stands_for_the_arrays_of_two_libraries() -> None:
+    run(
+        """
+        array = np.ones((2, 3), np.float32)
+        good = convert_memory(array, "numpy", "good", HOST)
+        strict = convert_memory(array, "numpy", "strict", HOST)
+        assert type(good) is type(strict)
+        good_array, strict_array = (ArrayLibrary.named(name).array_class for name in ("good", "strict"))
+        for _ in range(2):
+            assert isinstance(good, good_array) and isinstance(strict, strict_array)
+            assert not isinstance(good, strict_array) and not isinstance(strict, good_array)
+        """,
+        "good",
+        "strict",
+    )

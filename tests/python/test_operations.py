@@ -190,3 +190,12 @@ def test_objects_of_another_library(torch_library: Library) -> None:
     for operation in (torch_library.max, torch_library.sum, torch_library.prepend_axis):
         with pytest.raises((TypeError, AttributeError)):
             operation([1, 2, 3])
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+@pytest.mark.parametrize("axis", [2**32, -(2**32), (2**32 + 1,), 2**70])
+def test_an_axis_that_no_array_has_does_not_wrap_around(name: str, axis: object) -> None:
+    library = ArrayLibrary.named(name)
+    array = library.from_numpy(np.ones((2, 3), np.float32), HOST)
+    with pytest.raises((IndexError, OverflowError)):
+        library.max(array, axis)

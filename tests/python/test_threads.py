@@ -390,3 +390,28 @@ def test_interrupts_between_conversions_leak_nothing() -> None:
         print(sys.getrefcount(array) - before[0], sys.getrefcount(tensor) - before[1])
         """)
     assert told.split() == ["0", "0"]
+
+
+def test_an_array_may_be_reshaped_while_it_is_copied() -> None:
+    code = """
+    import threading
+    import numpy as np
+    from arraybridge import convert
+
+    array = np.zeros((2, 1 << 20), np.float32)
+    stop = threading.Event()
+
+    def reshape():
+        while not stop.is_set():
+            array.shape = (1 << 20, 2)
+            array.shape = (2, 1 << 20)
+
+    other = threading.Thread(target=reshape)
+    other.start()
+    for _ in range(60):
+        assert convert(array, "numpy", copy=True).size == array.size
+    stop.set()
+    other.join()
+    print("done")
+    """
+    assert run(code) == "done\n"
