@@ -263,6 +263,9 @@ import importlib.abc, os, signal, sys, threading, time
 import numpy as np
 from arraybridge import HOST, MemoryConversionError, convert_memory
 
+# A process that was started in the background ignores interrupts, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Slow(importlib.abc.MetaPathFinder):
     slow = True
 
