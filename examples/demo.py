@@ -105,7 +105,7 @@ def read_other(path: Path) -> np.ndarray[Any, Any]:
     from PIL import Image as Pillow
 
     with Pillow.open(path) as opened:
-        return np.asarray(opened.convert("RGB") if opened.mode in ("P", "PA") else opened)
+        return np.asarray(opened.convert("RGB") if opened.mode in ("P", "PA", "LA") else opened)
 
 
 def as_unit_floats(pixels: np.ndarray[Any, Any]) -> Image:

@@ -301,7 +301,11 @@ class ArrayLibrary(_Subscriptable[NativeT], metaclass=LibraryClass):
         """What NumPy calls `dtype`: "float32"."""
         import numpy as np
 
-        return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
+        try:
+            return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
+        except TypeError:
+            # A dtype of the library's own prints its name after a dot: "torch.float32".
+            return str(np.dtype(str(dtype).rpartition(".")[2]).name)
 
     # ----- running out of memory -----
 

@@ -116,18 +116,33 @@ py::object nbytes_of(Bound& library, const py::object& array) {
     return array.attr("nbytes");
 }
 
-std::vector<NativeArray> natives_of(Bound& library, const py::sequence& arrays) {
+/// The items of a sequence, held by the list: a sequence may make each of them only when it is asked.
+py::list items_of(const py::object& sequence) {
+    PyObject* items = PySequence_List(sequence.ptr());
+    if (items == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::list>(items);
+}
+
+/// Borrowed from `arrays`, which has to outlive their use.
+std::vector<NativeArray> natives_of(Bound& library, const py::list& arrays) {
     std::vector<NativeArray> natives;
-    for (const py::handle array : arrays) natives.push_back(library.from_python(array.ptr()));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(arrays.ptr()); ++i) {
+        natives.push_back(library.from_python(PyList_GET_ITEM(arrays.ptr(), i)));
+    }
     return natives;
 }
 
-std::vector<std::optional<double>> scales_from(const py::sequence& scales) {
+std::vector<std::optional<double>> scales_from(const py::object& scales) {
+    const py::list items = items_of(scales);
     std::vector<std::optional<double>> values;
-    for (const py::handle scale : scales) {
-        values.push_back(scale.is_none()
-                             ? std::nullopt
-                             : std::optional<double>(py::float_(py::reinterpret_borrow<py::object>(scale))));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) {
+        PyObject* scale = PyList_GET_ITEM(items.ptr(), i);
+        if (scale == Py_None) {
+            values.emplace_back();
+            continue;
+        }
+        const Object number = python::checked(PyNumber_Float(scale));
+        values.emplace_back(PyFloat_AS_DOUBLE(number.get()));
     }
     return values;
 }
@@ -248,15 +263,16 @@ void add_combining(EntryClass& entry) {
         return result_of(library,
                          loaded.logical_and(library.from_python(left.ptr()), library.from_python(right.ptr())));
     });
-    entry.def("stack_arrays", [](Bound& library, const py::sequence& arrays, const py::object& device) {
+    entry.def("stack_arrays", [](Bound& library, const py::object& arrays, const py::object& device) {
         ArrayLibrary& loaded = library.library();
         const BoundScope scope(library);
         const Device where = device_from(device.ptr());
         loaded.require_device(where);
-        return result_of(library, loaded.stack_arrays(natives_of(library, arrays), where));
+        const py::list held = items_of(arrays);
+        return result_of(library, loaded.stack_arrays(natives_of(library, held), where));
     });
     entry.def("normalize_planes",
-              [](Bound& library, const py::object& array, const py::object& dtype, const py::sequence& scales) {
+              [](Bound& library, const py::object& array, const py::object& dtype, const py::object& scales) {
                   ArrayLibrary& loaded = library.library();
                   const BoundScope scope(library);
                   return result_of(library, loaded.normalize_planes(library.from_python(array.ptr()),

@@ -199,3 +199,20 @@ def test_an_axis_that_no_array_has_does_not_wrap_around(name: str, axis: object)
     array = library.from_numpy(np.ones((2, 3), np.float32), HOST)
     with pytest.raises((IndexError, OverflowError)):
         library.max(array, axis)
+
+
+def test_sequences_that_make_their_items_when_asked(numpy_library: Library) -> None:
+    array = np.arange(6, dtype=np.float64).reshape(3, 2)
+    assert np.array_equal(numpy_library.stack_arrays(array, HOST), array)
+    for _ in range(2000):
+        scaled = numpy_library.normalize_planes(array, "float32", np.array([1.0, 2.0, 4.0]))
+    assert np.array_equal(scaled, np.asarray(array / [[1], [2], [4]], np.float32))
+
+
+def test_scalars_of_numpy_are_stacked_as_arrays_without_axes(numpy_library: Library) -> None:
+    assert np.array_equal(numpy_library.stack_arrays(np.arange(3.0), HOST), np.arange(3.0))
+
+
+def test_the_name_of_a_dtype_of_the_librarys_own() -> None:
+    assert ArrayLibrary.named("torch").dtype_name(torch.float32) == "float32"
+    assert ArrayLibrary.named("torch").dtype_name(np.uint16) == "uint16"
