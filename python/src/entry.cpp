@@ -126,6 +126,7 @@ py::list items_of(const py::object& sequence) {
 /// Borrowed from `arrays`, which has to outlive their use.
 std::vector<NativeArray> natives_of(Bound& library, const py::list& arrays) {
     std::vector<NativeArray> natives;
+    natives.reserve(static_cast<std::size_t>(PyList_GET_SIZE(arrays.ptr())));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(arrays.ptr()); ++i) {
         natives.push_back(library.from_python(PyList_GET_ITEM(arrays.ptr(), i)));
     }
@@ -135,6 +136,7 @@ std::vector<NativeArray> natives_of(Bound& library, const py::list& arrays) {
 std::vector<std::optional<double>> scales_from(const py::object& scales) {
     const py::list items = items_of(scales);
     std::vector<std::optional<double>> values;
+    values.reserve(static_cast<std::size_t>(PyList_GET_SIZE(items.ptr())));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) {
         PyObject* scale = PyList_GET_ITEM(items.ptr(), i);
         if (scale == Py_None) {

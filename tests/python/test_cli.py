@@ -165,3 +165,14 @@ def test_tables_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: p
     monkeypatch.setitem(sys.modules, "rich.console", None)
     tables.print_table(("name", "state"), [("numpy", "ready")])
     assert capsys.readouterr().out == "name   state\nnumpy  ready\n"
+
+
+def test_a_reader_that_has_seen_enough() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "arraybridge", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    told = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), told) == (1, "")
