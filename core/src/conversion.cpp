@@ -16,9 +16,12 @@ namespace {
 
 using Declined = std::vector<std::pair<Mechanism, std::string>>;
 
+/// Below this many bytes a copy is done sooner than Python's lock is handed over, or a file looked up.
+constexpr std::int64_t worthwhile_bytes = std::int64_t{1} << 20U;
+
 TensorView copy_unlocked(TensorView& tensor) {
     tensor.own_extents();  // while others run they may reshape the array in place
-    const UnlockedScope unlocked(tensor.nbytes());
+    const UnlockedScope unlocked(tensor.nbytes() < worthwhile_bytes ? nullptr : Registry::instance().runtime("python"));
     return copy_on_host(tensor);
 }
 
@@ -194,7 +197,7 @@ Decline Conversion::copy_into_target(NativeArray& result) {
     // An upload copies anyway, and so did an exporter that made fresh memory: no second copy if the target takes it.
     const bool fresh = (tensor_.flags & tensor_copied) != 0 || !device_.is_host();
     if (fresh && !check_layout(tensor_, rules)) return hand_over(tensor_, result);
-    if (copy_ == CopyMode::as_needed && tensor_.nbytes() >= UnlockedScope::worthwhile_bytes) {
+    if (copy_ == CopyMode::as_needed && tensor_.nbytes() >= worthwhile_bytes) {
         if (std::optional<TensorView> mapped = map_privately(tensor_); mapped && !check_layout(*mapped, rules)) {
             return hand_over(*mapped, result);
         }

@@ -13,6 +13,7 @@
 
 #include "arraybridge/error.hpp"
 #include "arraybridge/plugin.hpp"
+#include "unlocked_scope.hpp"
 
 #if defined(__GLIBCXX__)
 #include <cxxabi.h>
@@ -83,24 +84,6 @@ void check_object_is_there(const Manifest& manifest) {
 
 // ----- loading -----
 
-/// Gives up the runtime's global lock for a while: dlopen takes the loader's lock, under which another thread's static
-/// constructors may be waiting for the runtime's.
-class WithoutRuntimeLock {
-public:
-    explicit WithoutRuntimeLock(const Runtime* runtime) : runtime_(runtime) {
-        if (runtime_ != nullptr && runtime_->release_lock != nullptr) token_ = runtime_->release_lock();
-    }
-    WithoutRuntimeLock(const WithoutRuntimeLock&) = delete;
-    WithoutRuntimeLock& operator=(const WithoutRuntimeLock&) = delete;
-    ~WithoutRuntimeLock() {
-        if (runtime_ != nullptr && runtime_->restore_lock != nullptr) runtime_->restore_lock(token_);
-    }
-
-private:
-    const Runtime* runtime_;
-    void* token_ = nullptr;
-};
-
 /// What dlopen says is wrong, without what Boost.DLL wraps around it.
 std::string loader_message(const std::exception& error) {
     constexpr std::string_view before = "(dlerror system message: ";
@@ -124,7 +107,9 @@ public:
         if (const auto* known = find(manifest.shared_object)) return *known;
         dll::shared_library object;
         {
-            const WithoutRuntimeLock unlocked(runtime);
+            // dlopen takes the loader's lock, under which another thread's static constructors may be waiting for the
+            // runtime's.
+            const UnlockedScope unlocked(runtime);
             try {
                 object.load(manifest.shared_object, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
             } catch (const std::system_error& error) {

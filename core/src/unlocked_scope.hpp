@@ -1,25 +1,21 @@
 #pragma once
 
-#include <cstdint>
-
 #include "arraybridge/registry.hpp"
 
 namespace arraybridge {
 
-/// For long work on plain memory: gives up Python's global lock, if this thread holds it, so that other threads run.
+/// Gives up a language runtime's global lock for a while, if this thread holds it: for long work that touches nothing
+/// of the runtime. Does nothing without a runtime, or with one that has no such lock.
 class UnlockedScope {
 public:
-    /// Below this many bytes the hand-over costs more than it gives.
-    static constexpr std::int64_t worthwhile_bytes = std::int64_t{1} << 20U;
-
-    explicit UnlockedScope(std::int64_t bytes)
-        : runtime_(bytes < worthwhile_bytes ? nullptr : Registry::instance().runtime("python")) {
-        if (runtime_ != nullptr && runtime_->release_lock != nullptr) token_ = runtime_->release_lock();
+    explicit UnlockedScope(const Runtime* runtime)
+        : runtime_(runtime != nullptr && runtime->release_lock != nullptr ? runtime : nullptr) {
+        if (runtime_ != nullptr) token_ = runtime_->release_lock();
     }
     UnlockedScope(const UnlockedScope&) = delete;
     UnlockedScope& operator=(const UnlockedScope&) = delete;
     ~UnlockedScope() {
-        if (token_ != nullptr) runtime_->restore_lock(token_);
+        if (runtime_ != nullptr && runtime_->restore_lock != nullptr) runtime_->restore_lock(token_);
     }
 
 private:

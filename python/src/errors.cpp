@@ -57,14 +57,9 @@ const char* class_for(PyObject* cause) {
     return "MemoryConversionError";
 }
 
-bool must_propagate(PyObject* error) {
-    return PyErr_GivenExceptionMatches(error, PyExc_Exception) == 0 ||
-           PyErr_GivenExceptionMatches(error, PyExc_MemoryError) != 0;
-}
-
 void wrap_current_error(std::string_view source, std::string_view target, const char* class_name) {
     const PythonError cause = python::take_error();
-    if (must_propagate(cause.value())) {
+    if (cause.must_propagate()) {
         cause.restore();
         return;
     }
